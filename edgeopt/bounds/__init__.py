@@ -34,6 +34,8 @@ policy passes a bound that is valid for it. Claims of your own, and those of ins
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
 from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.intervals import Spread, holm, spread
@@ -52,7 +54,10 @@ from edgeopt.bounds.regret import (
 )
 from edgeopt.bounds.search import search
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
-from edgeopt.bounds.worst_case import WorstCase, ratio_of, regret_of
+from edgeopt.later import loaded_later
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.worst_case import WorstCase, ratio_of, regret_of
 
 __all__ = [
     "Assumption",
@@ -87,3 +92,7 @@ __all__ = [
     "search",
     "spread",
 ]
+
+__getattr__ = loaded_later(
+    __name__, dict.fromkeys(("WorstCase", "ratio_of", "regret_of"), "worst_case")
+)

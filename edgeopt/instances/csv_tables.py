@@ -20,7 +20,6 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances.fields import Flags, Integers
-from edgeopt.instances.formats import hint
 from edgeopt.instances.labels import (
     AXES,
     COUNTED,
@@ -119,6 +118,8 @@ def read_folder(path: str | os.PathLike[str], cls: type[Instance], origin: int =
     names = {SETTINGS, *declared}
     found = dict(_zipped(place, names) if is_zip(place) else _files(place, names))
     if names.isdisjoint(found):
+        from edgeopt.instances.formats import hint  # only failures ask for it
+
         rule = f"holds no tables; 'edgeopt template {cls._kind} --out DIR' writes an example"
         raise InstanceError(str(path), rule + hint(place, "folder"))
     where = f"{SETTINGS}.csv"

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.formats import hint
 from edgeopt.instances.labels import Labels, as_labels
 from edgeopt.instances.validate import described, path_of
 from edgeopt.reading import room_of
@@ -153,6 +152,8 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
     except _UNREADABLE as error:
         if isinstance(error, InstanceError):
             raise
+        from edgeopt.instances.formats import hint  # only failures ask for it
+
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InstanceError(
             where, f"is not a readable NetCDF file ({reason}){hint(where, 'netcdf')}"

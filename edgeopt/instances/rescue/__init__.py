@@ -6,12 +6,17 @@ Underutilized Edges.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from edgeopt.instances.rescue.data import from_bundled, from_raw
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance, ReservedTasks
-from edgeopt.instances.rescue.job_list import from_jobs
 from edgeopt.instances.rescue.named import small, tight
 from edgeopt.instances.rescue.profit_models import LogFit, LogProfit, ProfitModel, fit_log_profile
+from edgeopt.later import loaded_later
+
+if TYPE_CHECKING:
+    from edgeopt.instances.rescue.job_list import from_jobs
 
 __all__ = [
     "LogFit",
@@ -27,3 +32,5 @@ __all__ = [
     "small",
     "tight",
 ]
+
+__getattr__ = loaded_later(__name__, {"from_jobs": "job_list"})

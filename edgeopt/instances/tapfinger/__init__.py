@@ -6,6 +6,8 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from edgeopt.instances.tapfinger.data import from_bundled, from_raw
 from edgeopt.instances.tapfinger.durations import (
     expected_durations,
@@ -15,7 +17,10 @@ from edgeopt.instances.tapfinger.durations import (
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import Workload, generate, small
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
-from edgeopt.instances.tapfinger.job_list import from_jobs
+from edgeopt.later import loaded_later
+
+if TYPE_CHECKING:
+    from edgeopt.instances.tapfinger.job_list import from_jobs
 
 __all__ = [
     "TapFingerInstance",
@@ -30,3 +35,5 @@ __all__ = [
     "shortest_durations",
     "small",
 ]
+
+__getattr__ = loaded_later(__name__, {"from_jobs": "job_list"})

@@ -6,7 +6,9 @@ Underutilized Edges.
 
 from __future__ import annotations
 
-from edgeopt.online.rescue.enumeration import exact_value
+from typing import TYPE_CHECKING
+
+from edgeopt.later import loaded_later
 from edgeopt.online.rescue.environment import (
     Arrival,
     FinishedRun,
@@ -34,6 +36,9 @@ from edgeopt.online.rescue.safe_policies import (
     SafeRescuePlus,
 )
 
+if TYPE_CHECKING:
+    from edgeopt.online.rescue.enumeration import exact_value
+
 __all__ = [
     "Arrival",
     "CompetingOffers",
@@ -59,3 +64,5 @@ __all__ = [
     "policy_value",
     "value_functions",
 ]
+
+__getattr__ = loaded_later(__name__, {"exact_value": "enumeration"})

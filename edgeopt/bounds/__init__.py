@@ -37,7 +37,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
-from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.intervals import Spread, holm, spread
 from edgeopt.bounds.paired import paired_difference, paired_ratio
 from edgeopt.bounds.ratio import Ratio, competitive_ratio
@@ -57,6 +56,7 @@ from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 from edgeopt.later import loaded_later
 
 if TYPE_CHECKING:
+    from edgeopt.bounds.growth import Growth, growth_exponent
     from edgeopt.bounds.worst_case import WorstCase, ratio_of, regret_of
 
 __all__ = [
@@ -94,5 +94,9 @@ __all__ = [
 ]
 
 __getattr__ = loaded_later(
-    __name__, dict.fromkeys(("WorstCase", "ratio_of", "regret_of"), "worst_case")
+    __name__,
+    {
+        **dict.fromkeys(("Growth", "growth_exponent"), "growth"),
+        **dict.fromkeys(("WorstCase", "ratio_of", "regret_of"), "worst_case"),
+    },
 )

@@ -89,7 +89,8 @@ class Estimate:
     def spread(self, confidence: float) -> Spread:
         """Return value and interval; below ten runs the least and the largest run."""
         if self.known:
-            return Spread(self.mean, np.nan, np.nan, "exact", self.runs.size)
+            kind: Kind = "exact" if self.exact else "as"
+            return Spread(self.mean, np.nan, np.nan, kind, self.runs.size)
         return mean_spread(self.runs, confidence, self.lost, self.factor)
 
 

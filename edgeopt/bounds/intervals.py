@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 Nature = Literal["positive", "signed", "share", "timing"]
-Kind = Literal["interval", "range", "equal", "exact", "one", "none"]
+Kind = Literal["interval", "range", "equal", "exact", "as", "one", "none"]
 
 FEWEST = 5
 """Fewest repetitions from which an interval is made."""

@@ -168,7 +168,8 @@ class Pairs:
         if first.known and second.known:
             positive = first.mean > 0 and second.mean > 0
             centre = first.mean / second.mean if positive else float("nan")
-            kind: Kind = "exact" if positive else "none"
+            kind: Kind = "exact" if first.exact and second.exact else "as"
+            kind = kind if positive else "none"
             return Spread(centre, np.nan, np.nan, kind, self.count)
         fit = second if first.known else first
         return ratio_spread(first.runs, second.runs, self.confidence, fit.lost, fit.factor)

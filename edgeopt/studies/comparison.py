@@ -241,8 +241,8 @@ def tidy(case: Case) -> list[dict[str, Any]]:
         also ``value_each``.
     ``spread``
         What the ends are: ``"interval"``, ``"range"`` (least and largest run) with fewer than ten
-        runs, ``"exact"``, ``"equal"`` if all runs have the same value and ``"none"`` if one has
-        none; in the last three cases the ends are NaN.
+        runs, ``"exact"``, ``"as"`` if all runs are those of an exact one, ``"equal"`` if they have
+        the same value and ``"none"`` if one has none; in the last four cases the ends are NaN.
     ``raw_mean``
         The mean over the runs as they are, for the record.
     ``gap, gap_raw, gap_se, gap_low, gap_high, gap_spread, gap_unit, beyond``

@@ -135,6 +135,8 @@ def study(
     """
     began = time.perf_counter()
     auto = isinstance(runs, str) and runs == "auto"
+    if isinstance(runs, str) and not auto:
+        raise OptionError(f"runs = {runs!r}: must be a whole number from 2 on, 'auto', or None")
     if not auto:
         check_whole("runs", runs, 2, MOST_RUNS, none=True)  # a spread needs two
     check_whole("until", until, 2, MOST_RUNS)
@@ -217,7 +219,7 @@ def settled(case: Case) -> bool:
         return True
     spreads = [case.estimates[name].spread(case.settings.confidence) for name in case.causal]
     return all(
-        one.kind in ("exact", "equal")
+        one.kind in ("exact", "as", "equal")
         or (one.kind == "interval" and one.high - one.low <= 2 * PRECISE * abs(one.centre))
         for one in spreads
     )

@@ -20,6 +20,7 @@ from edgeopt.studies import Study, find_system, study
 from edgeopt.studies.run import settled
 from edgeopt.studies.sentences import foreseen, lead, luck, note, sentences
 from edgeopt.studies.simulation import Watched
+from edgeopt.studies.wording import beside
 from tests.draws import draws
 from tests.false_words import any_word, pool_of
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
@@ -62,6 +63,17 @@ def test_the_same_policy_has_one_value_and_one_gap(small: Any) -> None:
         "offers": "50 runs", "rescue+guard": "as RESCUE by state in all 50 runs",
     }  # fmt: skip
     assert np.isnan(rows.loc["RESCUE", "value_exact"])
+    spreads = rows["spread"].to_dict()  # what agreed with an exact one in 50 runs is not exact
+    assert spreads == {
+        "RESCUE": "as",
+        "rescue": "exact",
+        "offers": "interval",
+        "rescue+guard": "as",
+    }
+    assert rows["gap_spread"].to_dict() == spreads
+    assert case.pairs.ratio("rescue+guard", "RESCUE").kind == "as"
+    guarded = case.rows["rescue+guard"]  # nothing is said beside its figures but how it is known
+    assert (beside(guarded, "value"), beside(guarded, "gap", share=True)) == ("", "")
     assert case.pairs.word("RESCUE", "rescue") == "the same"
     offers = rows.loc["offers"]
     assert offers["value"] == pytest.approx(0.817782, abs=5e-7)

@@ -39,6 +39,10 @@ _FARTHEST: Final = 1e9
 """Standard deviations from the mean at which the search for an end of an interval gives up."""
 
 
+_SQUARES: Final = (1e-100, 1e100)
+"""Sizes of figures whose squares are numbers, too."""
+
+
 def one_sided(differences: Floats, lost: int = 0, factor: float = 1.0) -> Floats:
     """Return the probability of such differences if their mean were at most 0, over the last axis.
 
@@ -74,9 +78,13 @@ def mean_interval(
     runs: Floats, confidence: float = 0.95, lost: int = 0, factor: float = 1.0
 ) -> tuple[float, float]:
     """Return the ends of the set of means that the test does not reject; infinite without one."""
-    centre, step = float(runs.mean()), float(runs.std())
-    if np.ptp(runs) <= EQUAL * np.abs(runs).max():
+    largest = float(np.abs(runs).max())
+    if np.ptp(runs) <= EQUAL * largest:
         return -np.inf, np.inf
+    if not _SQUARES[0] < largest < _SQUARES[1]:  # squares would vanish or overflow
+        low, high = mean_interval(runs / largest, confidence, lost, factor)
+        return low * largest, high * largest
+    centre, step = float(runs.mean()), float(runs.std())
     allowed = (1.0 - confidence) / 2
     below, above = (
         _end(

@@ -82,6 +82,15 @@ def test_what_the_probability_does_not_depend_on() -> None:
         assert two_sided(1e200 * d) == pytest.approx(p, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-305, 1e-200, 1e160, 1e300])
+def test_the_interval_of_figures_whose_squares_are_no_numbers(scale: float) -> None:
+    runs = np.random.default_rng(0).uniform(0.5, 1.5, 20)
+    low, high = mean_interval(runs)
+    assert np.array(mean_interval(scale * runs)) == pytest.approx(
+        [scale * low, scale * high], rel=1e-9, abs=0.0
+    )
+
+
 def test_the_interval_inverts_the_test() -> None:
     rng = np.random.default_rng(5)
     for _ in range(400):

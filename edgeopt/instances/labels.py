@@ -282,6 +282,8 @@ def counted(field: str, given: Given, place: int, axis: str) -> Given:
     """Put entries where their numbers say, with holes where a number is missing."""
     labels, first = given.labels[place], COUNTED[axis]
     assert labels is not None
+    if not labels:
+        raise InstanceError(field, f"has no entry along '{axis}'")
     numbers = []
     for label in labels:
         number = whole_of(label)

@@ -42,6 +42,17 @@ def packed(tmp_path):
     return tmp_path / "packed.zip"
 
 
+@pytest.mark.parametrize("system", ["edr", "idn", "oinc", "rescue", "tapfinger"])
+def test_tables_without_a_row(system, tmp_path, capsys):
+    assert run(["template", system, "--out", str(tmp_path / "own")]) == 0
+    for table in (tmp_path / "own").glob("*.csv"):
+        table.write_text(table.read_text().partition("\n")[0] + "\n")
+    capsys.readouterr()
+    assert run(["solve", system, "--instance", str(tmp_path / "own")]) == 2
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.startswith("edgeopt: error: ")
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
 def test_an_archive_that_was_cut_short(packed, share, capsys):
     content = packed.read_bytes()

@@ -48,6 +48,9 @@ ONLY_HINDSIGHT: Final = "Only policies with hindsight take part"
 _NAMED: Final = 3
 """Most policies that are named in a sentence."""
 
+MOST_WORDS: Final = 40
+"""Most words of a first sentence, where fewer names can make it shorter."""
+
 
 @dataclass(frozen=True)
 class Headline:
@@ -120,6 +123,12 @@ def _nobody(found: Standings) -> str:
 
 def sentence(compared: Case | Study) -> str:
     """Name the first policy, its share of the bound, and what it violates; or say that none is."""
+    said = _sentence(compared, _NAMED)
+    return said if len(said.split()) <= MOST_WORDS else _sentence(compared, 1)
+
+
+def _sentence(compared: Case | Study, named: int) -> str:
+    """Say the same; of so many others with the same value, or more, only the number is said."""
     found = compared.standings
     first = found.first
     if first is None:
@@ -130,7 +139,7 @@ def sentence(compared: Case | Study) -> str:
         said = f"{first.title} {_most(found)}{where}"
         if found.same:
             alike = listed([first.title, *(one.title for one in found.same)])
-            if len(found.same) >= _NAMED:
+            if len(found.same) >= max(named, 2):
                 alike = f"{first.title} and {len(found.same)} others"
             said = f"{alike} have the same {found.objective.name}{where}"
             if len(found.same) < len(found.others):

@@ -131,7 +131,8 @@ def solve_slot(
     equals the one with the shortest latencies. At last moves and swaps are weighed by what sites
     cost with those objectives. Where requests are refused, at last others are refused in their
     place; of up to 10 requests all plans are weighed: then none refuses fewer, and none of those
-    that refuse as many has shorter latencies.
+    that refuse as many has shorter latencies. Where all requests are answered, no more than moves
+    and swaps has been tried, of few requests, too: other plans may have shorter latencies.
 
     Parameters
     ----------

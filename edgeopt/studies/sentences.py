@@ -77,6 +77,8 @@ def title(compared: Case | Study) -> str:
         return _nobody(found)
     says = _most(found) if found.crowned or _ahead(found) else f"is {found.objective.most} so far"
     reached = found.figure(first) if first.bounded else f"{first.amount}, {NO_BOUND}"
+    if _alone(found):
+        return f"{first.title} is {_alone(found)}: {reached}"
     return f"{first.title} {says}{_among(found)}: {reached}; it {first.violations}"
 
 
@@ -91,6 +93,13 @@ def _among(found: Standings) -> str:
     if first is None or other is None or not first.keeps or found.constraint.soft:
         return ""
     return f" {_keeping(found)}"
+
+
+def _alone(found: Standings) -> str:
+    """Say that nobody else keeps the constraint, so that the first is compared with nobody."""
+    if found.others or not _among(found):
+        return ""
+    return f"the only policy{_among(found).removeprefix(' of the policies')}"
 
 
 def _keeping(found: Standings) -> str:
@@ -137,6 +146,8 @@ def _sentence(compared: Case | Study, named: int) -> str:
     violates = "" if _among(found) else f"; it {first.violations}"
     if not found.others or _ahead(found):
         said = f"{first.title} {_most(found)}{where}"
+        if _alone(found):
+            said = f"{first.title} is {_alone(found)}{where.removeprefix(_among(found))}"
         if found.same:
             alike = listed([first.title, *(one.title for one in found.same)])
             if len(found.same) >= max(named, 2):

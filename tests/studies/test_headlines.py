@@ -189,7 +189,7 @@ def test_headlines_over_instances_of_every_system(name: str) -> None:
         assert lead.startswith("5 instances are too few to rank ")
         assert "(--draws 20)" in lead
     else:  # the only one that keeps the service constraint is compared with nobody
-        assert lead.startswith(f"{first.title} has the ")
+        assert lead.startswith(f"{first.title} is the only policy that ")
         assert [one.policy for one in found.rows if one.causal and one.keeps] == [first.policy]
     assert first.keeps or first.violations in lead
 

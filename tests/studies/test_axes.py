@@ -10,7 +10,7 @@ import pytest
 from edgeopt.errors import QualityWarning
 from edgeopt.studies import Benchmark, BenchmarkEntry, Case, Study, study
 from edgeopt.studies.pages.study import plot
-from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, in_style, outside, reach
+from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, in_style, outside, axis_limits
 from edgeopt.studies.pictures.figure import figure
 from edgeopt.studies.pictures.values import over_time
 from tests.studies.stopping import SYSTEM, Offers
@@ -87,7 +87,7 @@ def test_curves_in_a_narrow_band_fill_the_axis(stopped: Study) -> None:
     ],
 )
 def test_ends_of_an_axis(drawn: list[float], lines: list[float], ends: tuple[float, float]) -> None:
-    assert reach(drawn, lines) == pytest.approx(ends)
+    assert axis_limits(drawn, lines) == pytest.approx(ends)
 
 
 def test_lines_beyond_an_axis_are_named() -> None:

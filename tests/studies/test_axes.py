@@ -10,7 +10,14 @@ import pytest
 from edgeopt.errors import QualityWarning
 from edgeopt.studies import Benchmark, BenchmarkEntry, Case, Study, study
 from edgeopt.studies.pages.study import plot
-from edgeopt.studies.pictures.canvas import NOT_FROM_ZERO, blank, fit_y, in_style, outside, axis_limits
+from edgeopt.studies.pictures.canvas import (
+    NOT_FROM_ZERO,
+    axis_limits,
+    blank,
+    fit_y,
+    in_style,
+    outside,
+)
 from edgeopt.studies.pictures.figure import figure
 from edgeopt.studies.pictures.values import over_time
 from tests.studies.stopping import SYSTEM, Offers

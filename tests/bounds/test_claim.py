@@ -196,6 +196,9 @@ def test_relative_slack_is_a_share_of_the_numbers_compared():
     found = [claim_about(m, Relation.AT_MOST, g).check(m) for m, g in [(1.0, 2.0), (90.0, 100.0)]]
     assert [one.relative_slack for one in found] == [0.5, 0.1]
     assert worst_verdict(found) is found[1]
+    # So it is of broken ones: a tenth beyond 10 is worse than a hundredth beyond 1,000.
+    broken = [claim_about(m, Relation.AT_MOST, g).check(m) for m, g in [(11.0, 10.0), (1e3, 990.0)]]
+    assert worst_verdict(broken) is broken[0]
 
 
 def test_comparing_nothing_with_nothing_is_not_tight():

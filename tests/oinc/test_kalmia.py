@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.policies.baselines import Kalmia
+from edgeopt.online.oinc.policies.baselines import Kalmia, _queue
 from edgeopt.testing.strategies import oinc_instances
 from tests.draws import draws
 from tests.oinc.scenarios import decisions, step_through, unit_sites
@@ -41,6 +41,13 @@ def test_a_request_beside_a_job_gets_what_its_objective_needs() -> None:
     assert first.plan.band.tolist() == [0.5, 0.5]
     assert first.plan.cpu == pytest.approx([1 / 3, 1 / 6])
     assert first.runs.share == pytest.approx([0.5])
+
+
+def test_jobs_with_a_site_stay_and_others_join_the_shortest_queue() -> None:
+    remaining, speed = np.array([8.0, 1.0, 1.0]), np.array([1.0, 1.0])
+    assert _queue(np.array([0, 1, -1]), remaining, speed).tolist() == [0, 1, 1]
+    # Less time is left on the faster site, though more work is.
+    assert _queue(np.array([0, 1, -1]), remaining, np.array([10.0, 1.0])).tolist() == [0, 1, 0]
 
 
 def test_the_first_deadline_is_served_first() -> None:

@@ -46,6 +46,7 @@ def test_a_request_beside_a_job_gets_what_its_objective_needs() -> None:
 def test_jobs_with_a_site_stay_and_others_join_the_shortest_queue() -> None:
     remaining, speed = np.array([8.0, 1.0, 1.0]), np.array([1.0, 1.0])
     assert _queue(np.array([0, 1, -1]), remaining, speed).tolist() == [0, 1, 1]
+    assert _queue(np.array([0, 0, -1]), remaining, speed).tolist() == [0, 0, 1]
     # Less time is left on the faster site, though more work is.
     assert _queue(np.array([0, 1, -1]), remaining, np.array([10.0, 1.0])).tolist() == [0, 1, 0]
 

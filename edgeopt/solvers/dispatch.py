@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import InstanceError, QualityWarning, SolverError
+from edgeopt.errors import InstanceError, ProblemTypeError, QualityWarning, SolverError
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.rays import improving_ray, infeasibility_proof, is_point, solved_by_highs
 from edgeopt.solvers.registry import (
     FIRST_ORDER,
+    NONLINEAR,
     Backend,
     Kind,
     ProgressCallback,
@@ -85,7 +86,8 @@ def solve(
         Name of a backend; `backends()` lists them. A `Backend` of your own may stand here itself.
         By default HiGHS solves a `LinearProgram`, a Pyomo model, and what is linear or has whole
         numbers in CVXPY; Clarabel a `LinearProgram` with a quadratic term and any other CVXPY
-        problem, Ipopt a `CasadiNlp`. The choice is in `Solution.solver`.
+        problem, Ipopt a `CasadiNlp`. What HiGHS refuses, such as cones, goes to SCIP where that is
+        installed. The choice is in `Solution.solver`.
     algorithm
         Method inside the solver: "simplex", "ipm" or "pdlp" for HiGHS.
     time_limit
@@ -174,7 +176,14 @@ def solve(
     proven = resume_first_order(run, problem, request)
     if proven is not None:
         return proven
-    claimed = run(problem, request)
+    try:
+        claimed = run(problem, request)
+    except ProblemTypeError:
+        other = find_backend(NONLINEAR)
+        if solver is not None or kind not in other.routes or not other.installed:
+            raise
+        request = replace(request, solver=other.name)
+        claimed = other.solve_function(kind)(problem, request)
     if isinstance(claimed.evidence, Solution):  # a linear model's program has been through the same
         return usable(claimed) if raises else claimed
     return certify_claim(claimed, request, raises=raises, stacklevel=2)

@@ -414,6 +414,9 @@ DEFAULTS: Final[Mapping[Kind, str]] = MappingProxyType(
 )
 """Who solves a kind of problem if nobody is named; see `default_solver`."""
 
+NONLINEAR: Final = "scip"
+"""Who solves what HiGHS refuses, such as cones with whole numbers, if nobody is named."""
+
 _LIBRARIES: Final = {
     "cvxpy": ("cvxpy", _routes(_BY_CVXPY, *_LINEAR) | _CVXPY),
     "pyomo": ("pyomo", _PYOMO),
@@ -461,7 +464,8 @@ def default_solver(problem: Any, kind: Kind) -> str:
     """Return who solves a problem if nobody is named.
 
     HiGHS takes what is linear, with whole numbers or without, also in CVXPY; Clarabel quadratic
-    programs and the other CVXPY problems, Ipopt those of CasADi.
+    programs and the other CVXPY problems, Ipopt those of CasADi. What HiGHS refuses
+    goes to `NONLINEAR`, where that is installed.
     """
     if kind is Kind.CVXPY and (problem.is_mixed_integer() or problem.is_lp()):
         return DEFAULTS[Kind.LINEAR]

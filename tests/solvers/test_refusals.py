@@ -19,7 +19,7 @@ from scipy import sparse
 
 from edgeopt.errors import EdgeOptError, InstanceError, ProblemTypeError, SolverError
 from edgeopt.solvers import CasadiNlp, LinearProgram, solve
-from edgeopt.solvers.registry import Request, find_backend, kind_of
+from edgeopt.solvers.registry import Backend, Request, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status
 
 if TYPE_CHECKING:
@@ -162,8 +162,9 @@ def test_a_mixed_integer_cone_program_is_led_to_who_takes_it(norm: Callable[...,
     x = cp.Variable(2, integer=True)
     problem = cp.Problem(cp.Minimize(norm(x - 0.4)), [x >= -3])
     with pytest.raises(ProblemTypeError, match=r"Take scip"):
-        solve(problem)
-    assert solve(problem, "scip").quality is Quality.OPTIMAL
+        solve(problem, "highs")
+    found = solve(problem)
+    assert (found.quality, found.solver) == (Quality.OPTIMAL, "scip")
     with pytest.raises(ProblemTypeError, match="mosek"):
         solve(cp.Problem(cp.Minimize(cp.sum(cp.exp(x))), [x >= -3]))
 
@@ -299,8 +300,20 @@ def test_a_nonlinear_pyomo_model_is_led_to_who_takes_it(domain: Any) -> None:
     model.z = pyo.Var(within=domain, bounds=(0, 5))
     model.d = pyo.Constraint(expr=pyo.exp(model.z) <= 20 * model.x)
     with pytest.raises(ProblemTypeError, match="scip takes nonlinear models"):
+        solve(model, "highs")
+    found = solve(model)
+    assert found.quality is Quality.OPTIMAL
+    assert found.solver == "scip"
+
+
+def test_a_nonlinear_pyomo_model_names_the_solver_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = base()
+    model.d = pyo.Constraint(expr=model.x**2 <= model.y)
+    monkeypatch.setattr(Backend, "installed", property(lambda self: self.name != "scip"))
+    with pytest.raises(ProblemTypeError, match=r"scip takes .* \(pip install pyscipopt\)"):
         solve(model)
-    assert solve(model, "scip").quality is Quality.OPTIMAL
 
 
 def test_a_quadratic_objective_that_highs_does_not_take_is_led_to_scip() -> None:
@@ -310,7 +323,8 @@ def test_a_quadratic_objective_that_highs_does_not_take_is_led_to_scip() -> None
     bent.cost.set_value(bent.x * bent.y - bent.x**2)
     for model in (whole, bent):
         with pytest.raises(ProblemTypeError, match="scip takes nonlinear models"):
-            solve(model)
+            solve(model, "highs")
+    assert solve(whole, available("scip")).solver == solve(whole).solver == "scip"
 
 
 ODD: dict[str, Callable[[Any], LinearProgram]] = {

@@ -72,6 +72,7 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
     (oinc_models.least_latency, ("slot",), {"refusal": 3.0, "gap": 1e-3}),
     (oinc_models.slot_misocp, ("slot",), {"objectives": True, "relax": True}),
     (oinc_models.joint, ("oinc",), {"objectives": True, "relax": True, "slots": 9}),
+    (oinc_models.joint_misocp, ("oinc",), {"objectives": True, "relax": True, "slots": 9}),
     (
         slot.allocate, (),
         {"transmission": ONES, "computation": ONES, "slo": 9 * ONES, "room": 1.0, "weight": ONES},

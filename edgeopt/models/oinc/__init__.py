@@ -7,13 +7,20 @@ Edge Computing.
 from __future__ import annotations
 
 from edgeopt.models.oinc.bounds import WeightedSumBound, least_latency, weighted_sum_bound
-from edgeopt.models.oinc.programs import allocation_program, enough_slots, joint, slot_misocp
+from edgeopt.models.oinc.programs import (
+    allocation_program,
+    enough_slots,
+    joint,
+    joint_misocp,
+    slot_misocp,
+)
 
 __all__ = [
     "WeightedSumBound",
     "allocation_program",
     "enough_slots",
     "joint",
+    "joint_misocp",
     "least_latency",
     "slot_misocp",
     "weighted_sum_bound",

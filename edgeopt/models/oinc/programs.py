@@ -1,4 +1,4 @@
-"""OINC in mathematical notation: all slots at once as a Pyomo model, inference as CVXPY problems.
+"""OINC in mathematical notation: all slots at once in Pyomo and CVXPY, inference in CVXPY.
 
 These programs are the specification and the way to the solvers that Pyomo and CVXPY know; the
 compiled forms stand with the slot. Constraints carry the tags of the paper's equations, or the
@@ -95,9 +95,7 @@ def joint(
     """
     import pyomo.environ as pyo
 
-    last = enough_slots(instance) if slots is None else slots
-    if last < instance.slots:
-        raise OptionError(f"slots = {slots}: must be at least those of the instance")
+    last = _slots(instance, slots)
     sites, jobs = range(instance.sites), range(instance.jobs)
     asked = [(t, i) for t, i in np.argwhere(instance.active).tolist()]
     pairs = [(t, i, j) for t, i in asked for j in sites]
@@ -310,8 +308,135 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
     cp: Any = cvxpy
     if problem.requests == 0:
         raise InputError("problem", "must have requests: there is nothing to decide")
-    shape = (problem.requests, problem.sites)
-    weight, room = problem.weight, problem.room
+    cost, cpu, constraints = _requests(
+        problem.transmission,
+        problem.computation,
+        problem.slo if objectives else np.full(problem.requests, np.inf),
+        problem.weight,
+        problem.room,
+        gather=lambda share: cp.sum(share, axis=0),
+        relax=relax,
+    )
+    constraints.append((cp.sum(cpu, axis=0) <= problem.room).set_label("eq_3a"))
+    return cp.Problem(cp.Minimize(cost), constraints)
+
+
+@checked(slots=1)
+def joint_misocp(
+    instance: OincInstance,
+    *,
+    relax: bool = False,
+    objectives: bool = True,
+    slots: int | None = None,
+) -> Any:
+    """Build the problem of `joint` for solvers of cones.
+
+    Its relaxation goes to a conic solver, whose duals prove the bound.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    relax
+        Let y, x and run take all values in [0, 1]: the optimum is a lower bound.
+    objectives
+        Whether every request has to be answered within its objective; it may be impossible.
+    slots
+        Number of slots in which jobs may run, those of the instance at least; `enough_slots` by
+        default.
+
+    Returns
+    -------
+    A CVXPY `Problem` with the variables ``y``, ``band`` and ``cpu``, one row for each request in
+    the order of slots and devices, one column for each site; ``sending`` and ``computing``, the p
+    and q of the pairs that send and that compute; ``x``, shape [K, J], ``run`` and ``u``, by job,
+    site and slot from the arrival on, and ``b``, shape [K]. Constraints have the labels of `joint`.
+    Parts without a request, or without a job, are missing.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer slots than the instance has.
+
+    Notes
+    -----
+    Zeng et al., problem (1); see `joint` for the formulas.
+    """
+    import cvxpy
+    from scipy import sparse
+
+    cp: Any = cvxpy
+    last = _slots(instance, slots)
+    sites, jobs = instance.sites, instance.jobs
+    slot, device = np.nonzero(instance.active)
+    cost: Any = 0.0
+    cpu_used: Any = np.zeros((last, sites))
+    constraints: list[Any] = []
+    if slot.size:
+        at = sparse.csr_array((np.ones(slot.size), (slot, np.arange(slot.size))), (last, slot.size))
+        cost, cpu, constraints = _requests(
+            instance.transmission_seconds[slot, device],
+            instance.computation_seconds[slot, device],
+            instance.slo[slot, device] if objectives else np.full(slot.size, np.inf),
+            instance.request_weight[slot] / instance.latency_scale,
+            np.ones(sites),
+            gather=lambda share: at @ share,
+            relax=relax,
+        )
+        cpu_used = at @ cpu
+    if jobs:
+        waits = np.arange(last) >= instance.arrival[:, None]
+        k, j, t = np.nonzero(np.repeat(waits[:, None], sites, axis=1))
+        each = np.arange(k.size)
+        domain = {"bounds": [0, 1]} if relax else {"boolean": True}
+        x = cp.Variable((jobs, sites), name="x", **domain)
+        run = cp.Variable(k.size, name="run", **domain)
+        u = cp.Variable(k.size, name="u", bounds=[0, 1])
+        b = cp.Variable(jobs, name="b", bounds=[0, last])
+        place = sparse.csr_array((np.ones(k.size), (t * sites + j, each)), (last * sites, k.size))
+        work = sparse.csr_array((instance.speed[j], (k, each)), (jobs, k.size))
+        ends = sparse.csr_array((t + 1.0, (k * last + t, each)), (jobs * last, k.size))
+        job, known = np.nonzero(waits)
+        cpu_used = cpu_used + cp.reshape(place @ u, (last, sites), order="C")
+        constraints += [
+            (cp.sum(x, axis=1) == 1.0).set_label("eq_1d"),
+            (work @ u >= instance.work).set_label("eq_1e"),
+            (run <= cp.vec(x, order="C")[k * sites + j]).set_label("runs_at_home"),
+            (u <= run).set_label("cpu_of_running"),
+            (b[job] >= ends[job * last + known] @ run).set_label("completion"),
+        ]
+        cost = cost + (instance.weight / instance.completion_scale) @ b
+    if slot.size or jobs:
+        constraints.append((cpu_used <= 1.0).set_label("eq_1f"))
+    return cp.Problem(cp.Minimize(cost), constraints)
+
+
+def _slots(instance: OincInstance, slots: int | None) -> int:
+    """Return the number of slots in which jobs may run."""
+    last = enough_slots(instance) if slots is None else slots
+    if last < instance.slots:
+        raise OptionError(f"slots = {slots}: must be at least those of the instance")
+    return last
+
+
+def _requests(
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    *,
+    gather: Any,
+    relax: bool,
+) -> tuple[Any, Any, list[Any]]:
+    """Return cost, CPU and constraints of requests; the CPU's limit is left to the caller.
+
+    The times have the shape [n, J]; `gather` adds the shares of requests that compete at a site.
+    """
+    import cvxpy
+
+    cp: Any = cvxpy
+    shape = transmission.shape
     domain = {"bounds": [0, 1]} if relax else {"boolean": True}
     y = cp.Variable(shape, name="y", **domain)
     band = cp.Variable(shape, nonneg=True, name="band")
@@ -320,14 +445,13 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
     latency: Any = 0.0
     constraints = [
         (cp.sum(y, axis=1) == 1.0).set_label("eq_1b"),
-        (cp.sum(band, axis=0) <= 1.0).set_label("eq_1c"),
-        (cp.sum(cpu, axis=0) <= room).set_label("eq_3a"),
+        (gather(band) <= 1.0).set_label("eq_1c"),
         (band <= y).set_label("band_of_chosen"),
         (cpu <= cp.multiply(np.tile(room, (shape[0], 1)), y)).set_label("cpu_of_chosen"),
     ]
     for seconds, share, name, label in (
-        (problem.transmission.ravel(), cp.vec(band, order="C"), "sending", "cone_band"),
-        (problem.computation.ravel(), cp.vec(cpu, order="C"), "computing", "cone_cpu"),
+        (transmission.ravel(), cp.vec(band, order="C"), "sending", "cone_band"),
+        (computation.ravel(), cp.vec(cpu, order="C"), "computing", "cone_cpu"),
     ):
         pairs = np.flatnonzero(seconds > 0)
         if not pairs.size:
@@ -337,13 +461,13 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
         constraints.append(cp.SOC(per_share + share[pairs], ends, axis=0).set_label(label))
         latency = latency + _scatter(pairs, seconds) @ per_share
     if isinstance(latency, float):
-        return cp.Problem(cp.Minimize(0.0), constraints)
-    limit = np.repeat(problem.slo, problem.sites)
+        return 0.0, cpu, constraints
+    limit = np.repeat(slo, shape[1])
     limited = np.flatnonzero(np.isfinite(limit))
-    if objectives and limited.size:
+    if limited.size:
         within = latency[limited] <= cp.multiply(limit[limited], chosen[limited])
         constraints.append(within.set_label("eq_1a"))
-    return cp.Problem(cp.Minimize(np.repeat(weight, problem.sites) @ latency), constraints)
+    return np.repeat(weight, shape[1]) @ latency, cpu, constraints
 
 
 def _scatter(at: NDArray[np.int64], seconds: Floats) -> Any:

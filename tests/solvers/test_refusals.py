@@ -157,7 +157,9 @@ def test_data_of_cvxpy_are_named_by_constraint() -> None:
 
 
 @pytest.mark.parametrize("norm", [cp.norm2, cp.sum_squares])
-def test_a_mixed_integer_cone_program_is_led_to_who_takes_it(norm: Callable[..., Any]) -> None:
+def test_a_mixed_integer_cone_program_is_led_to_who_takes_it(
+    norm: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     available("scip")
     x = cp.Variable(2, integer=True)
     problem = cp.Problem(cp.Minimize(norm(x - 0.4)), [x >= -3])
@@ -167,6 +169,9 @@ def test_a_mixed_integer_cone_program_is_led_to_who_takes_it(norm: Callable[...,
     assert (found.quality, found.solver) == (Quality.OPTIMAL, "scip")
     with pytest.raises(ProblemTypeError, match="mosek"):
         solve(cp.Problem(cp.Minimize(cp.sum(cp.exp(x))), [x >= -3]))
+    monkeypatch.setattr(Backend, "installed", property(lambda self: self.name != "scip"))
+    with pytest.raises(ProblemTypeError, match="pip install pyscipopt"):
+        solve(problem)
 
 
 def undefined(case: str) -> CasadiNlp:

@@ -448,7 +448,10 @@ def _advice(problem: Any) -> str:
     takers = able(problem, known)
     if takers:
         return f"Take {', '.join(takers)}."
-    more = "; mosek takes whole numbers with exponential and power cones"
+    more = (
+        "; scip takes whole numbers with second-order cones (pip install pyscipopt), mosek with "
+        "exponential and power cones, too"
+    )
     return f"No installed solver takes it{more if problem.is_mixed_integer() else ''}."
 
 

@@ -119,7 +119,7 @@ def test_accuracy_is_one_unless_given_and_changes_no_cost():
         ("requests", put("requests", (0, 1, 0, 0), np.nan), (0, 1, 0, 0), np.nan, "finite"),
         ("propagation", put("propagation", (1, 1, 0, 2), -1), (1, 1, 0, 2), -1.0, "negative"),
         ("propagation", put("propagation", (1, 0, 2, 2), 1), (1, 0, 2), 1.0, "site to itself"),
-        ("rate", put("rate", (1, 0, 2), 0), (1, 0, 2), 0.0, "must be positive"),
+        ("rate", put("rate", (1, 0, 2), -1), (1, 0, 2), -1.0, "must not be negative"),
         ("rate", put("rate", (1, 0, 2), np.nan), (1, 0, 2), np.nan, "plus infinity"),
         ("slo", put("slo", (0, 1, 1), 0), (0, 1, 1), 0.0, "must be positive"),
         ("slo", put("slo", (0, 1, 1), 300.5), (0, 1, 1), 300.5, "must fit into a slot"),

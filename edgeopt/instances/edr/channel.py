@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.instances.radio import decibel_to_ratio, interference_watt, noise_watt, shannon_rate
-from edgeopt.instances.validate import real_numbers
-from edgeopt.options import check_choice, check_real
+from edgeopt.instances.validate import real_numbers, require
+from edgeopt.options import SMALLEST, check_choice, check_real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
 
 NOISE: Final = -174.0  # power density of the noise, dBm/Hz
 BANDWIDTH: Final = 25e3  # band of a link, Hz
+NO_LINK: Final = "must not be negative (0: no link)"
 _SHARE: Final = (0.1, 0.2)
 _GAIN: Final = (-95.0, -90.0)
 
@@ -98,20 +99,39 @@ def infinite_within_sites(_: Any, values: ArrayLike) -> Floats:
     return rate
 
 
+def check_rates(field: str, rate: Floats) -> None:
+    """Raise for a rate that is above 0, so that there is a link, but too small to divide by."""
+    require(field, (rate == 0) | (rate >= SMALLEST), rate, f"must be 0 or at least {SMALLEST:g}")
+
+
+def upload_seconds(size: float | Floats, rate: Floats) -> Floats:
+    """Return how long sending takes, s; for ever where the rate is 0: there is no link."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(rate > 0, size / rate, np.inf))
+
+
 def away_from(server: int, client: Flags) -> Ints:
     """Return the clients of a task other than its server."""
     clients = np.flatnonzero(client)
     return np.asarray(clients[clients != server])
 
 
+def linked(away: Ints, server: int, rate: Floats) -> Flags:
+    """Return whether a server and its clients reach each other, shape [S]."""
+    up = (rate[:, away, server] > 0) & (rate[:, server, away] > 0)
+    return np.asarray(up.all(axis=1))
+
+
 def exchange_joules(size: float, away: Ints, server: int, power: Floats, rate: Floats) -> Floats:
     """Return the energy of exchanging a model both ways, J, shape [S].
 
-    Rates have shape [S, J, J], powers [1 or S, J].
+    Rates have shape [S, J, J], powers [1 or S, J]. It is infinite where a link is missing.
     """
-    there = power[:, away] / rate[:, away, server]
-    back = power[:, [server]] / rate[:, server, away]
-    return np.asarray((size * (there + back)).sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        there = power[:, away] / rate[:, away, server]
+        back = power[:, [server]] / rate[:, server, away]
+        joules = (size * (there + back)).sum(axis=1)
+    return np.where(linked(away, server, rate), joules, np.inf)
 
 
 def exchange_seconds(
@@ -122,8 +142,11 @@ def exchange_seconds(
     travel: Floats,
     round_delay: Literal["sum", "max"],
 ) -> Floats:
-    """Return the delay of exchanging a model at rates and delays [S, J, J], s, shape [S]."""
-    there = size / rate[:, away, server] + travel[:, away, server]
-    back = size / rate[:, server, away] + travel[:, server, away]
+    """Return the delay of exchanging a model at rates and delays [S, J, J], s, shape [S].
+
+    It is infinite where a link is missing.
+    """
+    there = upload_seconds(size, rate[:, away, server]) + travel[:, away, server]
+    back = upload_seconds(size, rate[:, server, away]) + travel[:, server, away]
     both = there + back
     return np.asarray(both.max(axis=1, initial=0.0) if round_delay == "max" else both.sum(axis=1))

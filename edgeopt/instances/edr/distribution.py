@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates, infinite_within_sites
+from edgeopt.instances.edr.channel import (
+    BANDWIDTH,
+    NO_LINK,
+    NOISE,
+    check_rates,
+    draw_rates,
+    infinite_within_sites,
+)
 from edgeopt.instances.edr.random_parts import draw_prices
 from edgeopt.instances.fields import Floats, Usual, field
-from edgeopt.instances.records import Record
+from edgeopt.instances.records import Record, rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,10 +78,17 @@ class EdrHistory(Record, prefix="history.", axes=_AXES):
         "Infinity: no cap.",
     )  # fmt: skip
     rate: Floats | None = field(
-        "hour", "origin", "target", unit="bit/s", above=0, infinite=True, default=None,
-        prepare=infinite_within_sites, missing=np.nan, rounds="up",
-        doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
+        "hour", "origin", "target", unit="bit/s", least=0, infinite=True, default=None,
+        message=NO_LINK, prepare=infinite_within_sites, missing=np.nan, rounds="up",
+        doc="Rate of a link, 0 where there is none. Entries from a site to itself mean nothing and "
+        "become infinite.",
     )  # fmt: skip
+
+    @rule
+    def _check_rates(self) -> None:
+        """Check that rates are not too small to divide by."""
+        if self.rate is not None:
+            check_rates("history.rate", self.rate)
 
 
 def known_or_none(_: Any, day: Any) -> Any:

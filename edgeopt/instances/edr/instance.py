@@ -9,10 +9,14 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.edr.channel import (
+    NO_LINK,
     away_from,
+    check_rates,
     exchange_joules,
     exchange_seconds,
     infinite_within_sites,
+    linked,
+    upload_seconds,
 )
 from edgeopt.instances.edr.distribution import (
     PRICES,
@@ -22,12 +26,12 @@ from edgeopt.instances.edr.distribution import (
 )
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
-from edgeopt.instances.labels import seconds_of
+from edgeopt.instances.labels import label_of, seconds_of
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 JOULES_PER_WATT_HOUR: Final = 3600.0
@@ -38,6 +42,13 @@ _AXES: Final = {
     "frame": "T", "slot": "D", "site": "J", "task": "I", "type": "N", "origin": "J",
     "target": "J", "coordinate": 2,
 }  # fmt: skip
+
+_MOST: Final = 20  # notes of one kind
+
+
+def _first(places: Integers) -> list[list[int]]:
+    """Return the first of many places."""
+    return [list(map(int, place)) for place in places[:_MOST]]
 
 
 class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
@@ -118,9 +129,10 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         doc="Longest delay of a request. At most a slot.",
     )  # fmt: skip
     rate: Floats = field(
-        "frame", *_LINK, unit="bit/s", symbol="R_{jk}", above=0, infinite=True,
-        prepare=infinite_within_sites, missing=np.nan, rounds="up",
-        doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
+        "frame", *_LINK, unit="bit/s", symbol="R_{jk}", least=0, infinite=True,
+        message=NO_LINK, prepare=infinite_within_sites, missing=np.nan, rounds="up",
+        doc="Rate of a link, 0 where there is none. Entries from a site to itself mean nothing and "
+        "become infinite.",
     )  # fmt: skip
     power: Floats = field(
         "frame", "site", unit="W", symbol="p_j", least=0, singleton=True,
@@ -207,6 +219,15 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         require("propagation", own == 0, own, "must be 0 from a site to itself")
 
     @rule
+    def _check_links(self) -> None:
+        """Check that the links of each task are up in some frame of its window."""
+        check_rates("rate", self.rate)
+        for i in np.flatnonzero(~self.active.any(axis=0)).tolist():
+            frame = int(self.arrival[i])
+            rule = f"no frame is left to task {self._label('task', i)!r}: {self._missing(frame, i)}"
+            raise InstanceError("rate", rule, index=(frame, *self._down(frame, i)), value=0.0)
+
+    @rule
     def _check_history(self) -> None:
         """Check that the day before has rates between these sites."""
         past = None if self.history is None else self.history.rate
@@ -226,16 +247,64 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         """Check that some site meets the objective of every type that is asked for in a slot.
 
         Requests of single sites may still be out of reach; they stay unserved, and are reported.
+        So are all requests of a type where links are missing.
         """
         for frame, slot in np.ndindex(self.frames, self.slots):
-            asked = self.requests[frame, slot] > 0
-            seconds = self.request_seconds(frame, slot)
-            met = (seconds <= self.slo[frame, slot]) & self.capable[None, :, :]
-            served = (met.any(axis=1) & asked).any(axis=0)
-            for n in np.flatnonzero(asked.any(axis=0) & ~served).tolist():
+            asked = (self.requests[frame, slot] > 0).any(axis=0)
+            lost, cut_off = self._out_of_reach(frame, slot)
+            served = ((self.requests[frame, slot] > 0) & ~lost).any(axis=0)
+            for n in np.flatnonzero(asked & ~served & ~cut_off.any(axis=0)).tolist():
                 says = "no site meets it for any of the requests"
                 value = float(self.slo[frame, slot, n])
                 raise InstanceError("slo", says, index=(frame, slot, n), value=value)
+
+    def _out_of_reach(self, frame: int, slot: int) -> tuple[Flags, Flags]:
+        """Return which requests no site serves in time, and whether a missing link is why, [J, N].
+
+        Links are why where a capable site has none.
+        """
+        seconds = self.request_seconds(frame, slot)
+        met = ((seconds <= self.slo[frame, slot]) & self.capable).any(axis=1)
+        lost = (self.requests[frame, slot] > 0) & ~met
+        return lost, lost & ((self.rate[frame] == 0) @ self.capable)
+
+    def _remarks(self) -> Iterator[str]:
+        """Say which tasks cannot train, and which requests stay unserved, for want of links."""
+        frame = np.arange(self.frames)[:, None]
+        window = (frame >= self.arrival) & (frame <= self.deadline)
+        for t, i in _first(np.argwhere(window & ~self.linked)):
+            j, k = self._down(t, i)
+            yield (
+                f"rate[{t}, {j}, {k}] = 0 means no link: task {self._label('task', i)!r} cannot "
+                f"train in frame {t} ({self._missing(t, i)})"
+            )
+        for t in np.flatnonzero((self.rate == 0).any(axis=(1, 2))).tolist():
+            cut_off = np.stack([self._out_of_reach(t, d)[1] for d in range(self.slots)])
+            for d, j, n in _first(np.argwhere(cut_off)):
+                many = float(self.requests[t, d, j, n])
+                yield (
+                    f"requests[{t}, {d}, {j}, {n}] = {many:g}: no site can be reached: {many:g} "
+                    f"requests of type {self._label('type', n)!r} stay unserved"
+                )
+
+    def _label(self, axis: str, place: int) -> str | int:
+        """Return how an entry of an axis is called."""
+        return label_of(axis, place, self.labels.get(axis))
+
+    def _down(self, frame: int, task: int) -> tuple[int, int]:
+        """Return the ends of the first link of a task that is missing in a frame."""
+        away, server = self._away(task)
+        links = [*((j, server) for j in away.tolist()), *((server, j) for j in away.tolist())]
+        return next(link for link in links if self.rate[frame, *link] == 0)
+
+    def _missing(self, frame: int, task: int) -> str:
+        """Say which client and server of a task do not reach each other in a frame."""
+        ends = self._down(frame, task)
+        called = [
+            f"its {'server' if end == self.server[task] else 'client'} {self._label('site', end)!r}"
+            for end in ends
+        ]
+        return " does not reach ".join(called)
 
     # --- what follows from the data --------------------------------------------------------
 
@@ -251,36 +320,47 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
 
     @cached_property
     def active(self) -> Flags:
-        """Whether a task may train in a frame, shape [T, I]."""
+        """Whether a task may train in a frame: in its window, if it is linked, shape [T, I]."""
         frame = np.arange(self.frames)[:, None]
-        return frozen((frame >= self.arrival) & (frame <= self.deadline))
+        return frozen((frame >= self.arrival) & (frame <= self.deadline) & self.linked)
+
+    @cached_property
+    def linked(self) -> Flags:
+        """Whether all clients of a task and its server reach each other in a frame, [T, I]."""
+        up = np.ones((self.frames, self.tasks), dtype=np.bool_)
+        for i in range(self.tasks):
+            up[:, i] = linked(*self._away(i), self.rate)
+        return frozen(up)
 
     @cached_property
     def round_energy(self) -> Floats:
         """Energy of one round of a task in a frame, all clients together, Wh, shape [T, I].
 
-        Zhu et al., the energy of an iteration summed over its clients.
+        Zhu et al., the energy of an iteration summed over its clients. Without links, where there
+        is no round, that of the computation alone.
         """
         energy = np.empty((self.frames, self.tasks))
         for i in range(self.tasks):
             away, server = self._away(i)
             joules = exchange_joules(self.model_size[i], away, server, self.power, self.rate)
-            energy[:, i] = joules / JOULES_PER_WATT_HOUR
+            energy[:, i] = np.where(self.linked[:, i], joules / JOULES_PER_WATT_HOUR, 0.0)
         return frozen(energy + self.round_work @ self.energy_per_work)
 
     @cached_property
     def round_seconds(self) -> Floats:
         """Communication delay of one round of a task in a frame, s, shape [T, I].
 
-        Zhu et al., the delay of an iteration: both ways, over its clients as `round_delay` says.
+        Zhu et al., the delay of an iteration: both ways, over its clients as `round_delay` says. 0
+        without links, where there is no round.
         """
         seconds = np.empty((self.frames, self.tasks))
         travel = self.propagation.mean(axis=1)
         for i in range(self.tasks):
             away, server = self._away(i)
-            seconds[:, i] = exchange_seconds(
+            both = exchange_seconds(
                 self.model_size[i], away, server, self.rate, travel, self.round_delay
             )
+            seconds[:, i] = np.where(self.linked[:, i], both, 0.0)
         return frozen(seconds)
 
     @cached_property
@@ -308,11 +388,11 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         """Return the delay of a request by origin, serving site and type, s, shape [J, J, N].
 
         Zhu et al., the delay of an inference request: there, served, and back; the answer is too
-        small to count.
+        small to count. Infinite where there is no link.
         """
         travel = self.propagation[frame, slot]
         seconds = (travel + travel.T)[:, :, None] + self.request_work / self.speed[:, None]
-        return np.asarray(seconds + self.request_size / self.rate[frame][:, :, None])
+        return np.asarray(seconds + upload_seconds(self.request_size, self.rate[frame][:, :, None]))
 
     def _away(self, task: int) -> tuple[Integers, int]:
         """Return the clients of a task other than its server, and the server."""

@@ -68,7 +68,8 @@ class Tasks(NamedTuple):
 def features_of(tasks: Tasks) -> Floats:
     """Return the features of every task, shape [A, 10]."""
     now, left = tasks.cost[-1], tasks.deadline - tasks.frame + 1
-    usual = np.abs(tasks.cost).mean(axis=0)
+    up = np.isfinite(tasks.cost)  # the links of these tasks are up now
+    usual = np.where(up, np.abs(tasks.cost), 0.0).sum(axis=0) / up.sum(axis=0)
     below = (tasks.cost < now).mean(axis=0) + 0.5 * (tasks.cost == now).mean(axis=0)
     dear = float(np.abs(tasks.known).mean()) if tasks.known.size else 0.0
     price = tasks.price / dear if dear > 0.0 else 1.0
@@ -170,8 +171,9 @@ class TaskEpisode:
             return None
         i = self.live
         price = np.append(instance.price[:t], self._price[t])[:, None]
-        past = instance.round_energy[: t + 1, i], instance.round_seconds[: t + 1, i]
-        cost = round_costs(instance, price, *past)
+        up = instance.linked[: t + 1, i]
+        past = (instance.round_energy[: t + 1, i], instance.round_seconds[: t + 1, i])
+        cost = round_costs(instance, price, *(np.where(up, part, np.inf) for part in past))
         return Tasks(
             t, instance.frames, instance.arrival[i], instance.deadline[i], instance.rounds[i],
             self.remaining[i], cost, float(self._price[t]), instance.price[:t],

@@ -29,15 +29,15 @@ FACTOR = 2.0  # price of not doing something, in terms of its cost
 def late_price(instance: EdrInstance) -> Floats:
     r"""Return the price of a round that is missing at the deadline of each task, shape [I].
 
-    Twice the mean cost of a round in the frames of its window, at the true prices; 0 where that is
-    negative.
+    Twice the mean cost of a round in the frames of its window in which it may train, at the true
+    prices; 0 where that is negative.
 
     Notes
     -----
     The paper does not say what becomes of rounds that are not done in time.
     """
     total = np.where(instance.active, instance.round_cost, 0.0).sum(axis=0)
-    price: Floats = FACTOR * np.maximum(total / instance.window, 0.0)
+    price: Floats = FACTOR * np.maximum(total / instance.active.sum(axis=0), 0.0)
     return price
 
 

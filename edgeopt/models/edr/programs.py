@@ -42,8 +42,9 @@ def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bo
        & x \in \mathbb{Z}_{\ge 0}, \quad m, y, u, z \ge 0
 
     Routes to incapable sites (1c) and beyond the objective (1e) have no variables, nor have rounds
-    outside the window of their task. The paper has no missing rounds m and no unserved requests u;
-    they are priced by `late_price` and `unserved_price`, so that there always is a solution.
+    outside the window of their task, or in a frame in which it is not linked. The paper has no
+    missing rounds m and no unserved requests u; they are priced by `late_price` and
+    `unserved_price`, so that there always is a solution.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr.channel import upload_seconds
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.routing import RoutingPlan, conditions
 from edgeopt.online.edr.events import (
@@ -70,11 +71,12 @@ def carry_out(
     j, k, n = (np.where(inside, column, 0) for column in (origin, site, kind))
     delay = seen.propagation[j, k] + seen.propagation[k, j]
     delay = delay + instance.request_work[n] / instance.speed[k]
-    delay = delay + instance.request_size[n] / seen.rate[j, k]
+    delay = delay + upload_seconds(instance.request_size[n], seen.rate[j, k])
     faults = {
         "there is no such site or type": ~inside,
         "must be a number >= 0": ~((amount >= 0.0) & (amount < np.inf)),
         "the site cannot serve the type": (amount > 0.0) & ~instance.capable[k, n],
+        "there is no link": (amount > 0.0) & (seen.rate[j, k] <= 0.0),
         "takes longer than the objective allows": (amount > 0.0)
         & (delay > seen.slo[n] * (1.0 + TIGHT)),
     }

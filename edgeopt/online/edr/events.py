@@ -45,7 +45,7 @@ class Frame:
     prices
         Prices of all frames before, $/Wh, shape [t].
     active
-        Whether a task may train in this frame, shape [I].
+        Whether a task may train in this frame: in its window, if its links are up, shape [I].
     arrival, deadline
         First and last frame of each task that has arrived, the last inclusive, shape [I].
     rounds
@@ -68,7 +68,7 @@ class Frame:
     model_size
         Size of the model of a task that has arrived, bit, shape [I].
     rate
-        Rates of the links in this frame, bit/s, shape [J, J].
+        Rates of the links in this frame, bit/s, 0 where there is none, shape [J, J].
     power
         Transmission power of the sites in this frame, W, shape [J].
     """

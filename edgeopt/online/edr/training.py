@@ -79,8 +79,14 @@ def trainable(frame: Frame) -> NDArray[np.bool_]:
 def round_costs(
     instance: EdrInstance, price: float | Floats, energy: Floats, seconds: Floats
 ) -> Floats:
-    """Return the costs of rounds at prices, $/Wh, that fit their energies."""
-    return np.asarray(instance.energy_weight * price * energy + instance.delay_weight * seconds)
+    """Return the costs of rounds at prices, $/Wh, that fit their energies.
+
+    Where the energy is infinite there is no link, and the cost is infinite too.
+    """
+    up = np.isfinite(energy)
+    energy, seconds = np.where(up, energy, 0.0), np.where(up, seconds, 0.0)
+    cost = instance.energy_weight * price * energy + instance.delay_weight * seconds
+    return np.where(up, cost, np.inf)
 
 
 def unit_cost(instance: EdrInstance, frame: Frame, price: float) -> Floats:
@@ -225,7 +231,8 @@ class Replay:
 
     Rows are the hours of the day before, if its rates are known, then frames up to the present one;
     columns are tasks. Rows are joint: one row is the same channel for all tasks. Columns of tasks
-    that have not arrived, or whose window is over, mean nothing.
+    that have not arrived, or whose window is over, mean nothing. Entries are infinite where a link
+    of the task was missing.
     """
 
     instance: EdrInstance
@@ -248,9 +255,10 @@ class Replay:
 
     def with_frame(self, frame: Frame) -> Self:
         """Add a frame, and for tasks that arrive in it all frames before."""
-        energy = np.vstack([self.energy, frame.round_energy])
-        seconds = np.vstack([self.seconds, frame.round_seconds])
         known = frame.arrival >= 0
+        down = known & (frame.frame <= frame.deadline) & ~frame.active
+        energy = np.vstack([self.energy, np.where(down, np.inf, frame.round_energy)])
+        seconds = np.vstack([self.seconds, np.where(down, np.inf, frame.round_seconds)])
         powers = (*self.powers, frame.power)
         new = np.flatnonzero(known & ~self.known).tolist()
         if new and self.rates:

@@ -40,7 +40,7 @@ class Conditions(NamedTuple):
     slo
         Longest delay that a request may have, s, shape [N].
     rate
-        Rate of the links, bit/s, shape [J, J].
+        Rate of the links, bit/s, 0 where there is none, shape [J, J].
     """
 
     requests: Floats
@@ -154,7 +154,7 @@ def _collect(
         way, onward, speed = travel[here], propagation[origin], rate[origin]
         for k in range(sites):
             way[k] += onward[k]
-            per_bit[k] = 1.0 / speed[k]
+            per_bit[k] = 1.0 / speed[k] if speed[k] > 0.0 else np.inf
         per_bit[origin] = 0.0
         for n in range(types):
             if requests[origin, n] > 0.0:
@@ -166,7 +166,7 @@ def _collect(
                 for i in range(there.size):
                     k = there[i]
                     delay = way[k] + serving[i] + size * per_bit[k]
-                    if delay <= longest:
+                    if delay <= longest:  # never without a link, where it is infinite or nan
                         each = charged[i] + per_second * delay
                         sites_on[found], seconds_on[found], cost_on[found] = k, delay, each
                         dearest = max(dearest, abs(each))

@@ -151,7 +151,7 @@ def _serve(
                 if left <= 0.0:
                     break
                 k = ladder[at]
-                if free[k] <= full[k]:
+                if free[k] <= full[k] or rate[j, k] <= 0.0:
                     continue
                 travel = propagation[j, k] + propagation[k, j]
                 if travel + work[n] / speed[k] + size[n] / rate[j, k] > slo[n]:

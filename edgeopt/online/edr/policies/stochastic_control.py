@@ -154,7 +154,7 @@ class Scenario(Replaying):
         cost = round_costs(
             instance, prices[:1], replay.energy[-1:, tasks], replay.seconds[-1:, tasks]
         )
-        coming = self._coming(memory, frame, tasks, weight[tasks], prices)
+        coming = self._coming(memory, frame, tasks, weight[tasks], prices, cost[0])
         work, energy = frame.round_work[tasks], frame.round_energy[tasks]
         left = frame.remaining[tasks]
         use, rooms = np.column_stack([work, energy]), np.append(room, cap)
@@ -187,9 +187,18 @@ class Scenario(Replaying):
         return instance.history if self.history else None
 
     def _coming(
-        self, memory: ReplayMemory, frame: Frame, tasks: Ints, weight: Floats, prices: Floats
+        self,
+        memory: ReplayMemory,
+        frame: Frame,
+        tasks: Ints,
+        weight: Floats,
+        prices: Floats,
+        now: Floats,
     ) -> Coming:
-        """Return the rounds left of these tasks, and their sampled costs in frames with room."""
+        """Return the rounds left of these tasks, and their sampled costs in frames with room.
+
+        In a sampled frame in which a link was missing a round costs as much as never to train it.
+        """
         replay, instance = memory.replay, memory.replay.instance
         deadline = frame.deadline[tasks]
         frames = np.arange(frame.frame + 1, int(deadline.max()) + 1)
@@ -204,7 +213,11 @@ class Scenario(Replaying):
         expected = prices[frames - frame.frame] if frames.size else prices[:1]
         energy, seconds = replay.energy[:, tasks][rows], replay.seconds[:, tasks][rows]
         cost = round_costs(instance, expected[:, None, None], energy, seconds)
-        late = self.late * np.abs(cost.mean(axis=(0, 1)))
+        up = np.isfinite(cost)
+        count = up.sum(axis=(0, 1))
+        mean = np.where(up, cost, 0.0).sum(axis=(0, 1)) / np.maximum(count, 1)
+        late = self.late * np.abs(np.where(count > 0, mean, now))
+        cost = np.where(up, cost, LAST * late)
         return Coming(
             cost=np.ascontiguousarray(cost[: frames.size].transpose(2, 0, 1)),
             cap=share,

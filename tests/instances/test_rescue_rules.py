@@ -42,7 +42,7 @@ BAD_ARRAYS = [
     ("duration", [[0.2, 0.8], [0.7, 0.3]], (1,), "1.3", "exceed that of the profile before"),
     ("duration", [[0.5, 0.5], [0.5, 0.5]], (1,), "1.5", "exceed that of the profile before"),
     ("duration", [[np.nan, 1.0], [0.2, 0.8]], (0, 0), "nan", "finite"),
-    ("capacity", changed((K, T), (1, 2), 0.0), (1, 2), "0.0", "positive"),
+    ("capacity", changed((K, T), (1, 2), -1.0), (1, 2), "-1.0", "negative"),
     ("capacity", changed((K, T), (0, 1), np.inf), (0, 1), "inf", "finite"),
     (
         "profit",
@@ -196,4 +196,4 @@ def test_numbers_of_the_log_profit_are_named(name, value):
 def test_log_profit_must_work_with_the_capacity_of_the_instance():
     instance = generate(horizon=20, reserved=0)
     with pytest.raises(InstanceError, match="equal the capacity of the instance"):
-        instance.replace(capacity=instance.capacity * 2)
+        instance.replace(capacity=instance.capacity * 2, profit=instance.profit)

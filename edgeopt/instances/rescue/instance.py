@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.csv_tables import holds_tables
 from edgeopt.instances.edf import demand_criterion, edf_feasible, edf_order, interval_loads
-from edgeopt.instances.fields import Floats, Integers, field
+from edgeopt.instances.fields import Flags, Floats, Integers, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.labels import Given, counted
 from edgeopt.instances.netcdf import Labelled, Variable, read
@@ -25,8 +25,14 @@ from edgeopt.instances.rescue.profit_models import (
     check_broadcastable,
     slot_range,
 )
-from edgeopt.instances.validate import check_probabilities, frozen, frozen_array, require
-from edgeopt.options import check_real
+from edgeopt.instances.validate import (
+    check_probabilities,
+    frozen,
+    frozen_array,
+    require,
+    require_positive,
+)
+from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:
     import os
@@ -153,6 +159,15 @@ def _array_or_model(_: RescueInstance, profit: Any) -> Any:
     return array
 
 
+_MOST: Final = 20  # notes on capacities of 0
+
+
+def _zero(place: Integers) -> str:
+    """Say that a capacity of 0 is an outage."""
+    server, slot = place.tolist()
+    return f"capacity[{server}, {slot}] = 0: server {server} is down in slot {slot}"
+
+
 _IMPLIED: Final = {"profit_capacity": "capacity", "profit_max_duration": "duration"}
 _ANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -179,8 +194,8 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         doc="Probability of 1, 2 and more slots. That a run of the profile lasts as long.",
     )  # fmt: skip
     capacity: Floats = field(
-        "server", "slot", unit="TMAC/slot", symbol="c_k(t)", above=0,
-        doc="Capacity. Work that a server does in a slot.",
+        "server", "slot", unit="TMAC/slot", symbol="c_k(t)", least=0,
+        doc="Capacity. Work that a server does in a slot. A slot of capacity 0 is an outage.",
     )  # fmt: skip
     reserved: ReservedTasks = field(
         doc="Tasks promised in advance. Jointly feasible on servers that do nothing else."
@@ -201,6 +216,11 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         default="hold", always=True,
         doc="What a run earns that lasts beyond the horizon. ``'hold'``: its full profit. "
         "``'drop'``: nothing.",
+    )  # fmt: skip
+    outage: Flags | None = field(
+        "server", "slot", default=None,
+        doc="Whether a server is down in a slot, known in advance. No run may meet an outage, and "
+        "reserved tasks are not served in it. None: no server is ever down.",
     )  # fmt: skip
 
     _implied = frozenset(_IMPLIED)
@@ -235,10 +255,33 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         require("duration", increasing, mean, says)
 
     @rule
+    def _check_outages(self) -> None:
+        """Check that capacities that are not 0 are large enough to divide by."""
+        none = self.capacity == 0
+        if not none.any():
+            require_positive("capacity", self.capacity)
+            if self.outage is not None and not self.outage.any():
+                object.__setattr__(self, "outage", None)
+            return
+        down = none if self.outage is None else none | self.outage
+        object.__setattr__(self, "outage", frozen(down))
+        # What a server could do in an outage changes nothing, but numbers are divided by it.
+        usual = np.where(none, 0.0, self.capacity).max(axis=1, keepdims=True)
+        capacity = frozen(np.where(none, np.where(usual > 0, usual, 1.0), self.capacity))
+        require_positive("capacity", capacity)
+        object.__setattr__(self, "_notes", (*self._notes, *map(_zero, np.argwhere(none)[:_MOST])))
+        if isinstance(self.profit, LogProfit) and np.array_equal(
+            self.profit.capacity, self.capacity
+        ):
+            object.__setattr__(self, "profit", replace(self.profit, capacity=capacity))
+        object.__setattr__(self, "capacity", capacity)
+
+    @rule
     def _check_reserved(self) -> None:
         """Check that reserved tasks fit on servers that do nothing else."""
         names = self.called("server"), self.called("task")
-        self.reserved.check(self.capacity, *names)
+        up = self.capacity if self.outage is None else np.where(self.outage, 0.0, self.capacity)
+        self.reserved.check(up, *names)
 
     @rule
     def _check_profit(self) -> None:
@@ -274,6 +317,61 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         if isinstance(profit, ProfitModel) and "capacity" in profit.parameters():
             profit = replace(cast("Any", profit), capacity=capacity)
         return self.replace(capacity=capacity, profit=profit)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields replaced, validated anew.
+
+        A profit model that depends on the capacity gets a new one too, with a note.
+        """
+        model = self.profit
+        if (
+            isinstance(model, ProfitModel)
+            and "profit" not in changes
+            and isinstance(changes.get("capacity"), np.ndarray | list | tuple)
+            and "capacity" in model.parameters()
+        ):
+            profit = replace(cast("Any", model), capacity=np.array(changes["capacity"], float))
+            note = "profit.capacity: replaced together with capacity"
+            return super().replace(**changes, profit=profit)._noted([note])
+        return super().replace(**changes)
+
+    # --- outages ---------------------------------------------------------------------------
+
+    def down(self, server: int, first: int, last: int) -> Self:
+        """Return a copy in which a server is down in some slots more, both ends included.
+
+        Raises
+        ------
+        OptionError
+            If there is no such server or slot, or the last slot comes before the first.
+        InstanceError
+            If its reserved tasks do not fit any more.
+        """
+        check_whole("server", server, 0, self.servers - 1)
+        check_whole("first", first, 0, self.horizon - 1)
+        check_whole("last", last, first, self.horizon - 1)
+        outage = np.zeros((self.servers, self.horizon), dtype=np.bool_)
+        if self.outage is not None:
+            outage |= self.outage
+        outage[server, first : last + 1] = True
+        return self.replace(outage=outage)
+
+    @cached_property
+    def promised(self) -> ReservedTasks:
+        """Reserved tasks, then one task for each slot of an outage that asks for all of it.
+
+        A run meets no outage if and only if it leaves these tasks their time.
+        """
+        if self.outage is None:
+            return self.reserved
+        server, slot = np.nonzero(self.outage)
+        given, join = self.reserved, np.concatenate
+        return ReservedTasks(
+            join([given.server, server]),
+            join([given.start, slot]),
+            join([given.end, slot]),
+            join([given.demand, self.capacity[server, slot]]),
+        )
 
     # --- durations -------------------------------------------------------------------------
 

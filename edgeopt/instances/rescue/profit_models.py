@@ -176,7 +176,7 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
         "device", unit="1/TMAC", symbol="b_j", least=0, doc="Factor of work in the logarithm."
     )
     capacity: Floats = field(
-        "server", "slot", unit="TMAC/slot", symbol="c_k(t)", above=0,
+        "server", "slot", unit="TMAC/slot", symbol="c_k(t)", least=0,
         doc="Work that a server does per slot. That of the last slot is held beyond the horizon.",
     )  # fmt: skip
     budget: Integers = field(

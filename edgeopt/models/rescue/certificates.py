@@ -53,7 +53,7 @@ def data_of(problem: P1Relaxation) -> dict[str, Any]:
 
 def _reservations(instance: RescueInstance, served: float = 1.0) -> dict[str, Any]:
     """Return capacities and reserved tasks, of which a share must be served."""
-    reserved = instance.reserved
+    reserved = instance.promised
     return {
         "capacity": texts(instance.capacity),
         "demand": texts(reserved.demand * served),

@@ -113,7 +113,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     sample = np.unique(np.linspace(0, instance.horizon - 1, 16).astype(int))
     profits = [instance.expected_profit_block(slice(int(t), int(t) + 1))[0] for t in sample]
     promised = np.bincount(
-        instance.reserved.server, instance.reserved.demand, minlength=instance.servers
+        instance.promised.server, instance.promised.demand, minlength=instance.servers
     )
     room = float((1.0 - promised / instance.capacity.sum(axis=1)).sum())
 
@@ -203,13 +203,13 @@ def feasible_point(
     y = _clean_arrivals(problem, y)
     x = np.clip(x, 0.0, 1.0)
     instance = problem.instance
-    capacity = instance.capacity[instance.reserved.server]
-    served, demand = (x * capacity).sum(axis=1), instance.reserved.demand
+    capacity = instance.capacity[instance.promised.server]
+    served, demand = (x * capacity).sum(axis=1), instance.promised.demand
     if (demand > (1.0 + ROUNDING) * served).any():
         return _serve_anew(problem, y)
     x = np.minimum(x * np.maximum(1.0, demand / served)[:, None], 1.0)
     busy = np.zeros(instance.capacity.shape)
-    np.add.at(busy, instance.reserved.server, x)
+    np.add.at(busy, instance.promised.server, x)
     if busy.max() > 1.0 + TIGHT:
         return _serve_anew(problem, y)
     fitted = _fit(problem, y, np.maximum(1.0 - busy, 0.0))
@@ -244,7 +244,7 @@ def _fit(problem: P1Relaxation, y: Allocation, room: Floats) -> Allocation:
 def serve_alone(problem: P1Relaxation, tasks: NDArray[np.int64]) -> Floats:
     """Serve some reserved tasks earliest deadline first on otherwise idle servers."""
     instance = problem.instance
-    reserved = instance.reserved
+    reserved = instance.promised
     x = np.zeros((len(reserved), instance.horizon))
     order, offset = edf_order(reserved.server[tasks], reserved.end[tasks], instance.servers)
     for k in range(instance.servers):
@@ -275,7 +275,7 @@ def _serve_anew(problem: P1Relaxation, y: Allocation) -> tuple[Allocation, Float
     because the reserved tasks alone are feasible.
     """
     instance = problem.instance
-    reserved = instance.reserved
+    reserved = instance.promised
     order, offset = edf_order(reserved.server, reserved.end, instance.servers)
     occupied = problem.occupation(y)
     x = np.zeros((len(reserved), instance.horizon))
@@ -303,7 +303,7 @@ def _serve(
 ) -> tuple[Floats, bool]:
     """Serve one server's tasks in the time that retraining leaves; tell whether all were met."""
     instance = problem.instance
-    reserved, capacity = instance.reserved, instance.capacity[k]
+    reserved, capacity = instance.promised, instance.capacity[k]
     remaining = reserved.demand.copy()
     work = np.zeros((tasks.size, instance.horizon))
     for t in range(instance.horizon):
@@ -337,15 +337,15 @@ class StructuredMaster(InteriorMaster[BandForm]):
         filled, alone = problem.critical
         self._alone = serve_alone(problem, np.flatnonzero(alone))
         tasks, slots = problem.reserved_pairs[:, 0], problem.reserved_pairs[:, 1]
-        free = ~filled[instance.reserved.server[tasks], slots]
+        free = ~filled[instance.promised.server[tasks], slots]
         self._reserved_pairs = problem.reserved_pairs[free]
         tasks, slots = self._reserved_pairs[:, 0], self._reserved_pairs[:, 1]
-        server = instance.reserved.server[tasks]
+        server = instance.promised.server[tasks]
         open_tasks, number = np.unique(tasks, return_inverse=True)
         self._reserved = ReservedColumns(
             number.astype(np.int64),
             slots * instance.servers + server,
-            instance.capacity[server, slots] / instance.reserved.demand[tasks],
+            instance.capacity[server, slots] / instance.promised.demand[tasks],
             open_tasks.size,
         )
         form = self._build()

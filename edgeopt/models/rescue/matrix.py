@@ -46,7 +46,7 @@ def unsafe_pairs(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.b
     The test is the one of the guarded policies, with the same tolerance: with another tolerance the
     relaxation without these pairs would not bound what guarded policies earn.
     """
-    reserved, capacity = instance.reserved, instance.capacity
+    reserved, capacity = instance.promised, instance.capacity
     unsafe = np.zeros((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
     order, offset = edf_order(reserved.server, reserved.end, instance.servers)
     for k in range(instance.servers):
@@ -95,7 +95,7 @@ def _mark_server(
 
 def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Find the intervals that reserved tasks fill, but for the share `TIGHT` of what they offer."""
-    reserved = instance.reserved
+    reserved = instance.promised
     slots = np.zeros(instance.capacity.shape, dtype=np.bool_)
     tasks = np.zeros(len(reserved), dtype=np.bool_)
     for k in range(instance.servers):
@@ -122,7 +122,7 @@ def over_runs(
 
 def reserved_pairs(instance: RescueInstance) -> NDArray[np.int64]:
     """List the (task, slot) pairs that have an x variable, by task, then slot, shape [n, 2]."""
-    reserved = instance.reserved
+    reserved = instance.promised
     length = reserved.end - reserved.start + 1
     task = np.repeat(np.arange(len(reserved)), length)
     first = np.cumsum(length) - length
@@ -164,7 +164,7 @@ def p1_lp_matrix(
     Huang, Liu, Shan: RESCUE, problem P1-LP, declared in Pyomo by `p1_lp`.
     """
     slots, devices, servers, profiles = instance.expected_profit.shape
-    reserved, pairs = instance.reserved, reserved_pairs(instance)
+    reserved, pairs = instance.promised, reserved_pairs(instance)
     columns, starts, rows = (
         instance.expected_profit.size,
         slots * servers * profiles,

@@ -67,7 +67,7 @@ def p1_lp(instance: RescueInstance) -> Any:
 def _model(instance: RescueInstance, *, binary: bool) -> Any:
     import pyomo.environ as pyo
 
-    reserved, capacity, arrival = instance.reserved, instance.capacity, instance.arrival
+    reserved, capacity, arrival = instance.promised, instance.capacity, instance.arrival
     profit, survival, longest = instance.expected_profit, instance.survival, instance.longest
     tag = "eq_2" if binary else "eq_3"
     model = pyo.ConcreteModel("P1" if binary else "P1-LP")

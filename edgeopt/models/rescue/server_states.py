@@ -74,7 +74,7 @@ class Budgets:
     @classmethod
     def of(cls, instance: RescueInstance, server: int) -> Budgets:
         """Find the intervals of a server; one that others imply is left out."""
-        capacity, tasks = instance.capacity[server], instance.reserved
+        capacity, tasks = instance.capacity[server], instance.promised
         headroom = int(np.ceil(np.log2(capacity.size + 1)))
         unit = float(2.0 ** (np.frexp(capacity.max())[1] - _DIGITS + headroom))
         units = np.rint(capacity / unit)

@@ -61,7 +61,7 @@ class P1Solution:
     Parameters
     ----------
     x
-        Share of the server's slot that serves a reserved task, shape [H, T].
+        Share of the server's slot that serves a task of `promised`, shape [H, T].
     y
         Probability that device j arrives in slot t and is routed to server k under profile l: shape
         [T, J, K, L], or beyond `DENSE_COLUMNS` a `csr_array` of shape [T*J, K*L].
@@ -259,7 +259,7 @@ class P1Relaxation:
         instance = self.instance
         reserved = self.reserved_price(occupancy_price)
         runs = float((instance.arrival * arrival_price).sum()) + float(occupancy_price.sum())
-        promised = float(instance.reserved.demand @ reserved)
+        promised = float(instance.promised.demand @ reserved)
         duals = P1Duals(arrival_price, occupancy_price, reserved)
         return PricedBound(runs + promised, runs - promised, duals)
 
@@ -272,9 +272,9 @@ class P1Relaxation:
         instance = self.instance
         rows, count = instance.arrival.size, instance.capacity.size
         price = np.maximum(row_duals[rows : rows + count], 0.0).reshape(instance.capacity.shape)
-        demand_price = -row_duals[rows + count :][: len(instance.reserved)]
+        demand_price = -row_duals[rows + count :][: len(instance.promised)]
         tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
-        server = instance.reserved.server[tasks]
+        server = instance.promised.server[tasks]
         worth = demand_price[tasks] * instance.capacity[server, slots]
         np.maximum.at(price, (server, slots), worth)
         return price
@@ -282,9 +282,9 @@ class P1Relaxation:
     def reserved_price(self, occupancy_price: Floats) -> Floats:
         """Return the best multipliers of (2d) for given prices of busy slots, nonpositive, [H]."""
         tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
-        server = self.instance.reserved.server[tasks]
+        server = self.instance.promised.server[tasks]
         ratio = occupancy_price[server, slots] / self.instance.capacity[server, slots]
-        least = np.full(len(self.instance.reserved), np.inf)
+        least = np.full(len(self.instance.promised), np.inf)
         np.minimum.at(least, tasks, ratio)
         return -least
 
@@ -340,12 +340,12 @@ class P1Relaxation:
         instance = self.instance
         tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
         served = x[tasks, slots]
-        server = instance.reserved.server[tasks]
+        server = instance.promised.server[tasks]
         busy = self.occupation(y)
         np.add.at(busy, (server, slots), served)
-        done = np.zeros(len(instance.reserved))
+        done = np.zeros(len(instance.promised))
         np.add.at(done, tasks, served * instance.capacity[server, slots])
-        demand = instance.reserved.demand
+        demand = instance.promised.demand
         missing = -y.min(axis=1).toarray() if sparse.issparse(y) else -y.min(axis=(2, 3))
         return max(
             _largest_share(self.arrivals_used(y) - instance.arrival, instance.arrival),
@@ -363,7 +363,7 @@ class P1Relaxation:
         duals: P1Duals = solution.duals
         needed = self.bound(duals.occupancy).duals
         tasks, slots = self.reserved_pairs[:, 0], self.reserved_pairs[:, 1]
-        server = self.instance.reserved.server[tasks]
+        server = self.instance.promised.server[tasks]
         worth = -duals.reserved[tasks] * self.instance.capacity[server, slots]
         excess = (
             needed.arrival - duals.arrival,

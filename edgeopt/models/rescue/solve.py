@@ -202,7 +202,7 @@ def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Sol
     priced = problem.idle if row_duals is None else problem.bound(problem.prices_of_rows(row_duals))
     if solution.values is not None:
         columns = instance.expected_profit.size
-        x = np.zeros((len(instance.reserved), instance.horizon))
+        x = np.zeros((len(instance.promised), instance.horizon))
         x[pairs[:, 0], pairs[:, 1]] = solution.values[columns : columns + len(pairs)]
         y = solution.values[:columns].reshape(instance.expected_profit.shape).copy()
         y, x = feasible_point(problem, y, x)
@@ -219,7 +219,7 @@ def _finished(
     Where that leaves a gap, what is known without any solver takes its place if it is better.
     """
     if solution.values is None:
-        every = np.arange(len(problem.instance.reserved))
+        every = np.arange(len(problem.instance.promised))
         values = {"y": problem.no_runs(), "x": serve_alone(problem, every)}
         solution = replace(solution, objective=0.0, values=values)
     elif not relative_gap(solution.objective, priced.value, bound_size=priced.size) <= gap:

@@ -167,7 +167,7 @@ class _Enumeration:
         start = ask(policy, "start", instance)
         self.known = content_of_parts(instance, start)
         free = (0,) * instance.servers
-        left = tuple(instance.reserved.demand.tolist())
+        left = tuple(instance.promised.demand.tolist())
         self.reached = {_History(free, left): _Reached(1.0, start, None)}
 
     def value(self) -> float:
@@ -261,7 +261,7 @@ class _Enumeration:
         if decision is None:
             self.go_on(after, decided, _Reached(weight, state, answered))
             return 0.0
-        server, profile = checked_placement(decision, self.instance, arrival.idle)
+        server, profile = checked_placement(decision, self.instance, arrival.idle, arrival.slot)
         slot, device = arrival.slot, arrival.device
         reward = self.environment.profit.at(slot)[device, server, profile]
         earned = 0.0
@@ -281,7 +281,7 @@ class _Enumeration:
     def serve(self, slot: int) -> None:
         """Let idle servers work on reserved tasks."""
         after = dict[_History, _Reached]()
-        ended = self.instance.reserved.end <= slot
+        ended = self.instance.promised.end <= slot
         for history, reached in self.reached.items():
             idle, left = np.array(history.free_at) <= slot, np.array(history.remaining)
             self.environment.guard.serve(slot, idle, left)

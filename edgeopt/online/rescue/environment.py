@@ -42,7 +42,8 @@ class Arrival:
     idle
         Whether each server runs no retraining, shape [K].
     remaining
-        Reserved work left of every reserved task at the start of the slot, TMAC, shape [H].
+        Work left of every task of `promised` at the start of the slot, TMAC, shape [H]: reserved
+        tasks, then slots of outages.
     coin
         Uniform random number in [0, 1) for policies that route at random. It is drawn with the
         scenario, so that such policies are compared on the same coins.
@@ -98,7 +99,8 @@ class RescueTrajectory(Trajectory):
     retraining_work
         Capacity of the servers that run retraining in the slot, TMAC, shape [runs, T].
     reserved_work
-        Reserved work served in the slot on all servers, TMAC, shape [runs, T].
+        Reserved work served in the slot on all servers, TMAC, shape [runs, T]. What servers could
+        do in an outage counts as served.
     device, profile
         Whose task each server runs, and with which profile, -1 when it runs none; shape
         [runs, K, T]. None unless recorded.
@@ -158,7 +160,7 @@ class RescueEpisode:
         self._instance = instance
         self._record = keep_trace
         self._free_at = np.zeros(instance.servers, dtype=np.int64)
-        self._remaining = instance.reserved.demand.copy()
+        self._remaining = instance.promised.demand.copy()
         self._running: dict[int, FinishedRun] = {}
         self._finished: list[FinishedRun] = []
         self._duration_coin = 0.0
@@ -175,7 +177,7 @@ class RescueEpisode:
             raise OptionError("decision: the scenario is over, no task waits for it")
         self.log.decisions[self._arrival.slot] += 1
         if decision is not None:
-            here = self._instance, self._arrival.idle
+            here = self._instance, self._arrival.idle, self._arrival.slot
             self._begin(self._arrival, *checked_placement(decision, *here))
         self._finished = []
         self._arrival = next(self._arrivals, None)
@@ -239,7 +241,7 @@ class RescueEpisode:
 
 
 def checked_placement(
-    decision: Any, instance: RescueInstance, idle: NDArray[np.bool_]
+    decision: Any, instance: RescueInstance, idle: NDArray[np.bool_], slot: int
 ) -> tuple[int, int]:
     """Return server and profile of a decision that can be carried out."""
     try:
@@ -258,6 +260,11 @@ def checked_placement(
     if not idle[server]:
         busy = f"{instance.name_of('server', server)} is busy"
         raise _impossible(Placement(server, profile), busy)
+    if instance.outage is not None:
+        until = slot + int(instance.longest[profile])
+        if instance.outage[server, slot:until].any():
+            down = f"the run may meet an outage of {instance.name_of('server', server)}"
+            raise _impossible(Placement(server, profile), down)
     return server, profile
 
 

@@ -84,7 +84,7 @@ def follow(
     slot, or follow the instance's distribution.
     """
     guard = Guard.of(instance)
-    demand = tuple(instance.reserved.demand.tolist()) if track else ()
+    demand = tuple(instance.promised.demand.tolist()) if track else ()
     places: _Distribution = {_Place((0,) * instance.servers, demand, False, states): 1.0}
     profit, violations = 0.0, 0.0
     for slot in range(instance.horizon):
@@ -218,13 +218,12 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     1.0
     """
     rule, states, _ = _rule(instance, policy)
-    if isinstance(rule, RoutedRule | ServerRule) and rule.guard is None:
+    guards = rule.guard is not None and not rule.guard.outages_only
+    if isinstance(rule, RoutedRule | ServerRule) and not guards:
         return _routed_value(instance, rule)
     if isinstance(rule, SafeRule) and rule.routes is not None:
         return float(rule.values.value[list(states)].sum())
-    return outcome(
-        instance, policy, track=rule.guard is not None and not states, limit=limit
-    ).profit
+    return outcome(instance, policy, track=guards and not states, limit=limit).profit
 
 
 def outcome(
@@ -257,13 +256,13 @@ def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> fl
     expected = SlotTable(instance.expected_profit_block, slot_blocks(instance))
     independent = instance.arrivals == "independent"
     busy = np.zeros((instance.servers, horizon + instance.max_duration))
-    every = np.ones((instance.servers, instance.profiles), dtype=np.bool_)
+    every, nothing = np.ones(instance.servers, dtype=np.bool_), np.zeros(0)
     for t in range(horizon):
-        idle = 1.0 - busy[:, t]
+        idle, valid = 1.0 - busy[:, t], rule.permitted(t, every, nothing)
         for j in np.flatnonzero(instance.arrival[t]):
             if independent:  # the devices before may have taken the server in this very slot
                 idle = 1.0 - busy[:, t]
-            for share, answer in rule.distribution(t, int(j), every):
+            for share, answer in rule.distribution(t, int(j), valid):
                 if answer is None:
                     continue
                 k, profile = answer

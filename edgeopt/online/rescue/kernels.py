@@ -46,6 +46,7 @@ class System(NamedTuple):
     """Cumulative over devices if exclusive, plain if not; [T, J]."""
     duration_cumulative: NDArray[np.float64]
     guard: Guard
+    veto: Guard  # of the rule
     profit: NDArray[np.float64]
     stride: NDArray[np.int64]
     """Steps in `profit` along slot, device, server, profile, duration; 0 on unexpanded axes."""
@@ -121,7 +122,7 @@ def _choose(
         if table.kind == ROUTED:
             if free_at[server] > slot or not table.worth[route]:
                 return NOWHERE
-            if table.guarded and not safe_run(system.guard, remaining, slot, server, profile):
+            if table.guarded and not safe_run(system.veto, remaining, slot, server, profile):
                 return NOWHERE
             return int(table.pair[route])
         servers = (server, server + 1)
@@ -139,7 +140,7 @@ def _choose(
         count = 0
         for k in range(free_at.size):
             for profile in range(system.guard.longest.size if free_at[k] <= slot else 0):
-                if not table.guarded or safe_run(system.guard, remaining, slot, k, profile):
+                if not table.guarded or safe_run(system.veto, remaining, slot, k, profile):
                     pairs[count] = k * system.guard.longest.size + profile
                     count += 1
         if count == 0:
@@ -163,7 +164,7 @@ def _choose(
                 least = max(best, table.threshold * max(worth, wait))
             # The guard costs more than the comparison: ask it only about improvements.
             if score > least and (
-                not table.guarded or safe_run(system.guard, remaining, slot, server, profile)
+                not table.guarded or safe_run(system.veto, remaining, slot, server, profile)
             ):
                 best, found = score, server * system.guard.longest.size + profile
     return found
@@ -344,6 +345,7 @@ class RescueKernel:
             fixed(environment.arrival_cumulative if exclusive else instance.arrival),
             fixed(environment.duration_cumulative),
             environment.guard,
+            self._rule.guard or environment.guard,
             fixed(profit),
             fixed(stride),
         )
@@ -381,7 +383,7 @@ class RescueKernel:
             places = rule.states.first[:-1]
         return State(
             np.zeros((runs, instance.servers), dtype=np.int64),
-            np.repeat(instance.reserved.demand[np.newaxis], runs, axis=0),
+            np.repeat(instance.promised.demand[np.newaxis], runs, axis=0),
             np.tile(places, (runs, 1)),
         )
 

@@ -205,12 +205,23 @@ class Guard(NamedTuple):
     longest: NDArray[np.int64]
 
     @classmethod
-    def of(cls, instance: RescueInstance) -> Guard:
-        """Prepare the guard of an instance."""
-        tasks = instance.reserved
-        order, offset = edf_order(tasks.server, tasks.end, instance.servers)
+    def of(cls, instance: RescueInstance, *, outages_only: bool = False) -> Guard:
+        """Prepare the guard of an instance, or one of its outages alone."""
+        tasks, given = instance.promised, len(instance.reserved)
+        outage = np.arange(len(tasks)) >= given
+        # Of what is due in a slot, an outage comes first.
+        mine = np.flatnonzero(outage | (not outages_only))
+        order, offset = edf_order(
+            tasks.server[mine], 2 * tasks.end[mine] + ~outage[mine], instance.servers
+        )
+        order = mine[order]
         tables = tasks.start, tasks.end, tasks.demand, instance.capacity, instance.longest
         return cls(*map(fixed, (order, offset, *tables)))
+
+    @property
+    def outages_only(self) -> bool:
+        """Whether it lets reserved tasks fail; what is left of their work then does not matter."""
+        return self.order.size < self.demand.size
 
     def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
         """Tell whether a run may begin on an idle server; `remaining` work is that of now, TMAC."""
@@ -221,9 +232,10 @@ class Guard(NamedTuple):
     ) -> NDArray[np.bool_]:
         """Tell for all servers and profiles whether a run may begin; shape [K, L]."""
         profiles = range(self.longest.size)
+        left = self.demand if self.outages_only else remaining  # of outages that are to come
         return np.array(
             [
-                [bool(free) and self.safe(k, profile, slot, remaining) for profile in profiles]
+                [bool(free) and self.safe(k, profile, slot, left) for profile in profiles]
                 for k, free in enumerate(idle)
             ]
         )

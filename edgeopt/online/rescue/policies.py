@@ -51,7 +51,7 @@ class Rule(ABC):
 
     devices: int
     profiles: int
-    guard: Guard | None  # vetoes runs that could cost a reserved task; None lets all pass
+    guard: Guard | None  # vetoes runs that could cost a reserved task or meet an outage, None none
 
     @abstractmethod
     def distribution(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Distribution:
@@ -159,7 +159,7 @@ class RescuePolicy(IgnoresFeedback, ABC):
     ...     slot=3,
     ...     device=0,
     ...     idle=np.ones(instance.servers, dtype=bool),
-    ...     remaining=instance.reserved.demand,
+    ...     remaining=instance.promised.demand,
     ...     coin=0.5,
     ... )
     >>> decision, state = policy.decide(state, arrival)
@@ -208,7 +208,9 @@ class RescuePolicy(IgnoresFeedback, ABC):
 
     def _basis(self, instance: RescueInstance) -> tuple[int, int, Guard | None]:
         """Return what every rule begins with: numbers of devices and profiles, and the guard."""
-        guard = Guard.of(instance) if self.guarded else None
+        guard = None
+        if self.guarded or instance.outage is not None:
+            guard = Guard.of(instance, outages_only=not self.guarded)
         return instance.devices, instance.profiles, guard
 
 

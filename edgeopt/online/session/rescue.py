@@ -169,7 +169,9 @@ class RescueDesk:
         """Begin the run, if the task is accepted."""
         if decision is None:
             return
-        server, profile = checked_placement(decision, self.opened, observation.idle)
+        server, profile = checked_placement(
+            decision, self.opened, observation.idle, observation.slot
+        )
         self.running[server] = self.slot, observation.device, server, profile
         self._idle[server] = False
 
@@ -286,6 +288,8 @@ class RescueDesk:
 
     def _follow(self, instance: RescueInstance) -> None:
         """Go on with an instance whose first slot is the present one."""
+        if instance.outage is not None:
+            raise OptionError("instance.outage: a session takes outages as events 'down' and 'up'")
         self.instance, self.shift = instance, self.slot
         self._guard = RescueEnvironment(instance).guard
         self.remaining = instance.reserved.demand.copy()

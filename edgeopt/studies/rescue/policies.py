@@ -95,7 +95,7 @@ def export(benchmark: Benchmark, path: Path) -> None:
             "service": (("task", "slot"), plan.x, {"long_name": "share of a slot's capacity"}),
             "arrival_dual": (("slot", "device"), plan.duals.arrival),
             "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
-            "reserved_dual": (("task",), plan.duals.reserved),
+            "reserved_dual": (("task",), plan.duals.reserved[: len(plan.instance.reserved)]),
         }
 
     write_plan(benchmark, path, rows=rows, arrays=arrays)

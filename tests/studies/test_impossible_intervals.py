@@ -71,7 +71,7 @@ def check(table: pd.DataFrame, shares: Collection[str] = ()) -> int:
             assert math.isnan(low), (name, row)
             assert math.isnan(high), (name, row)
             continue
-        assert kind in ("interval", "range", "equal", "one", "none", "exact"), name
+        assert kind in ("interval", "range", "equal", "one", "none", "exact", "as"), name
         assert math.isnan(low) == math.isnan(high)
         if kind not in ("interval", "range"):
             assert math.isnan(low), (name, row)

@@ -108,7 +108,7 @@ def test_tables_of_a_default_study(name: str) -> None:
     table = result.table
     check(table)
     few = result.settings.runs < 10
-    assert set(table["spread"]) <= {"equal", "exact", "range" if few else "interval"}
+    assert set(table["spread"]) <= {"equal", "exact", "as", "range" if few else "interval"}
     found = table["relative_finding"]
     assert set(found) <= {"", "better", "worse", "the same", "too close to call"}
     assert not few or result.cases[0].exact or not set(found) & {"better", "worse"}

@@ -80,7 +80,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
             return coming
 
     Watched().requested_rounds(state.memory, frame, frame.cap, rng)
-    coming, (memory, _, tasks, _, prices) = asked[0]
+    coming, (memory, _, tasks, _, prices, _) = asked[0]
     instance = environment.instance
     dollars = instance.energy_weight * prices[0] * memory.replay.energy[-1, tasks]
     now = dollars + instance.delay_weight * memory.replay.seconds[-1, tasks]

@@ -190,3 +190,20 @@ def test_verdicts_of_all_claims_are_plain_json():
         plain = found.as_dict()
         assert set(plain) == keys
         json.dumps(plain, allow_nan=False)
+
+
+def test_a_record_whose_promises_are_broken_is_left_out(monkeypatch) -> None:
+    from edgeopt.bounds import registry as known
+
+    genuine = known._promised
+
+    def promised(point):
+        if point.name == "rescue":
+            raise OptionError("rescue: promises what it cannot")
+        return genuine(point)
+
+    monkeypatch.setattr(known, "_promised", promised)
+    with pytest.warns(PluginWarning, match="promises what it cannot"):
+        found = set(claims())
+    assert "idn.valid_bound.moving" in found
+    assert not [one for one in found if one.startswith("rescue.valid_bound")]

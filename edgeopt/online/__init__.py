@@ -16,7 +16,7 @@ from edgeopt.online.protocols import (
 from edgeopt.online.simulate import simulate
 
 if TYPE_CHECKING:
-    from edgeopt.online.session import Session
+    from edgeopt.online.session import Session as Session
 
 __all__ = [
     "CompilablePolicy",
@@ -24,7 +24,6 @@ __all__ = [
     "Episode",
     "Kernel",
     "Policy",
-    "Session",
     "Trajectory",
     "simulate",
 ]

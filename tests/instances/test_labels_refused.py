@@ -667,7 +667,7 @@ DAMAGES = {
     ),
     "a capacity below 0": (
         "capacity.csv", "server-1,3,", "server-1,3,-",
-        "must be positive (server 'server-1', slot 3)",
+        "must not be negative (server 'server-1', slot 3)",
     ),
     "a quote": ("capacity.csv", "server-1,3,", '"server-1,3,', "unexpected end of data"),
     "a setting twice": ("settings.csv", "beyond,hold", "arrivals,hold", "stands twice; keep one"),

@@ -182,3 +182,20 @@ def test_profits_follow_a_new_capacity():
     assert more.fingerprint() == instance.with_capacity(scale=2).fingerprint()
     with pytest.raises(InstanceError, match="at least"):
         instance.replace(capacity=np.full((3, 40), 1e-320))
+
+
+def test_a_plan_and_a_page_of_an_instance_with_an_outage_are_written(tmp_path) -> None:
+    import xarray as xr
+
+    import edgeopt
+    from edgeopt.studies import find_system
+
+    instance = generate(servers=2, devices=3, horizon=12, reserved=2, rng=4).down(0, 3, 5)
+    record = find_system("rescue")
+    solved = record.offline.bounds["lp"].solve(instance, record.policies.environment, 0, 2)
+    record.offline.export(solved, tmp_path / "plan.nc")
+    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as plan:
+        assert plan["reserved_dual"].size in (2, 5)
+        assert plan["service"].shape[0] == plan["reserved_dual"].size
+    found = edgeopt.study(instance, ["offers", "rescue+guard", "srs"], runs=20)
+    assert found.page(tmp_path / "page").is_file()

@@ -90,12 +90,18 @@ def export(benchmark: Benchmark, path: Path) -> None:
         }
 
     def arrays() -> dict[str, Any]:
+        # Rows of outages, which follow, have no names.
+        tasks = slice(len(benchmark.labels.get("task", plan.duals.reserved)))
         return {
             **{name: ("column", values) for name, values in rows().items()},
-            "service": (("task", "slot"), plan.x, {"long_name": "share of a slot's capacity"}),
+            "service": (
+                ("task", "slot"),
+                plan.x[tasks],
+                {"long_name": "share of a slot's capacity"},
+            ),
             "arrival_dual": (("slot", "device"), plan.duals.arrival),
             "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
-            "reserved_dual": (("task",), plan.duals.reserved[: len(plan.instance.reserved)]),
+            "reserved_dual": (("task",), plan.duals.reserved[tasks]),
         }
 
     write_plan(benchmark, path, rows=rows, arrays=arrays)

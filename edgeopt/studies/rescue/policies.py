@@ -92,7 +92,6 @@ def export(benchmark: Benchmark, path: Path) -> None:
     def arrays() -> dict[str, Any]:
         # Rows of outages, which follow, have no names.
         tasks = slice(len(benchmark.labels.get("task", plan.duals.reserved)))
-        served = {"long_name": "share of a slot's capacity"}
         return {
             **{name: ("column", values) for name, values in rows().items()},
             "service": (

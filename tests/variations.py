@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / ".variations"
 OTHER_USER = "nobody"
 QUICK = (
-    "tests/tapfinger/test_speed_fit.py", "tests/rounding/test_exact_laws.py",
+    "tests/tapfinger/test_speed_fit.py", "tests/rounding/test_exact_distributions.py",
     "tests/rounding/test_kernels.py", "tests/solvers/test_transport.py",
     "tests/solvers/test_residuals.py", "tests/instances/test_physical.py",
     "tests/instances/test_oinc_generate.py", "tests/instances/test_tapfinger_generate.py",

@@ -127,7 +127,7 @@ def ratio_of(
     guarantee
         Ratio that a theorem promises, for all instances or by instance.
     runs
-        Runs on each instance, at least five; or 1 for values that are exact, such as those of an
+        Runs on each instance, at least ten; or 1 for values that are exact, such as those of an
         algorithm without random numbers.
     rng
         Seed, or a generator.

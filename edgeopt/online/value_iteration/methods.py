@@ -292,9 +292,8 @@ def _checked(process: Any, method: Any, tolerance: Any, inner: Any, most: Any) -
 
 def _rounding(process: DecisionProcess, value: Floats) -> float:
     """Bound the rounding of a Bellman operator: the usual bound of a dot product's error."""
-    longest = int(np.diff(process.transition.indptr).max())
-    size = float(np.abs(process.reward).max() + np.abs(value).max())
-    return (longest + 4) * _UNIT * size
+    longest, largest = process.extremes
+    return (longest + 4) * _UNIT * (largest + float(np.abs(value).max()))
 
 
 class _Search:

@@ -236,6 +236,12 @@ class DecisionProcess:
         return self.transition.indptr, self.transition.indices, self.transition.data, self.reward
 
     @cached_property
+    def extremes(self) -> tuple[int, float]:
+        """Most transitions of a decision, and the largest reward in size."""
+        longest = int(np.diff(self.transition.indptr).max())
+        return longest, float(np.abs(self.reward).max())
+
+    @cached_property
     def running(self) -> Floats:
         """Running sums of the chances of each decision, shape [transitions]."""
         total = np.cumsum(self.transition.data)

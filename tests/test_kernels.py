@@ -201,6 +201,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     copy: Path, code: str, stdin: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    """Run code on a copy. Bytecode is not kept: it would be taken for that of an edit of equal
+    length in the same second."""
     return subprocess.run(
         [sys.executable, "-c", code],
         input=stdin,
@@ -208,7 +210,13 @@ def run(
         text=True,
         check=True,
         cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": "", **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NUMBA_CACHE_DIR": "",
+            **environment,
+        },
     )
 
 

@@ -21,6 +21,7 @@ LONGEST = 700
 """Lines; a longer file answers more than one question and becomes a folder."""
 
 MODELLING = {"casadi", "cvxpy", "highspy", "pyomo"}
+NUMBERS = {"numba", "numpy", "scipy"}
 SHOWING = {"jinja2", "matplotlib", "pandas", "rich", "typer", "xarray"}
 
 
@@ -36,9 +37,11 @@ def modules_after(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
-        ("import edgeopt", MODELLING | SHOWING | {"joblib", "networkx", "numba", "numpy", "scipy"}),
+        ("import edgeopt", MODELLING | NUMBERS | SHOWING | {"joblib", "networkx"}),
         ("from edgeopt.instances import RescueInstance", MODELLING | SHOWING),
-        ("import edgeopt.solvers", (MODELLING - {"highspy"}) | SHOWING),
+        ("import edgeopt.cli", MODELLING | NUMBERS | (SHOWING - {"rich", "typer"})),
+        ("import edgeopt.solvers", MODELLING | NUMBERS | SHOWING),
+        ("from edgeopt.solvers import solve", (MODELLING - {"highspy"}) | SHOWING),
         ("import edgeopt.online", MODELLING | SHOWING),
         ("import edgeopt.bounds", MODELLING | SHOWING),
         ("import edgeopt.studies", MODELLING | {"matplotlib"}),

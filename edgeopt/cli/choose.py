@@ -16,7 +16,6 @@ from edgeopt import collection
 from edgeopt.cli import complete
 from edgeopt.collection.entries import rows
 from edgeopt.errors import OptionError
-from edgeopt.instances.formats import hint
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
@@ -191,6 +190,8 @@ def _from_raw(record: System, data: Path, seed: int) -> Chosen:
     if from_raw is None:
         raise OptionError(f"--data: {record.name} does not read raw data")
     if not data.is_dir():
+        from edgeopt.instances.formats import hint
+
         said = f"takes a folder{hint(data, 'folder')}" if data.exists() else "no such folder"
         raise OptionError(f"--data {data}: {said}")
     return Chosen("data", from_raw(data, rng=seed), (f"raw data from {data}",))

@@ -16,8 +16,6 @@ from edgeopt.cli.choose import (
     parsed_settings,
 )
 from edgeopt.errors import OptionError
-from edgeopt.instances.csv_tables import is_zip
-from edgeopt.instances.instance import Instance
 from edgeopt.writing import atomic_write, target_of
 
 
@@ -29,6 +27,9 @@ def generate(
     force: ForceOption = False,
 ) -> None:
     """Draw an instance of a system and save it to a file."""
+    from edgeopt.instances.csv_tables import is_zip
+    from edgeopt.instances.instance import Instance
+
     record = chosen_system(system)
     ours = issubclass(record.instances.kind, Instance)  # others may be saved in another format
     if ours and out.suffix not in ("", ".nc") and not is_zip(out):

@@ -11,19 +11,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.later import loaded_later
-from edgeopt.solvers.dispatch import solve
-from edgeopt.solvers.labels import LabelBlock
-from edgeopt.solvers.nonlinear import CasadiNlp
-from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Backend, Kind, Progress, backends
-from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
-from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 
 if TYPE_CHECKING:
     from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.conflict import Explanation
+    from edgeopt.solvers.dispatch import solve
     from edgeopt.solvers.infeasibility import explain
+    from edgeopt.solvers.labels import LabelBlock
+    from edgeopt.solvers.nonlinear import CasadiNlp
     from edgeopt.solvers.parametric import Reusable
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.registry import Backend, Kind, Progress, backends
+    from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
+    from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 
 __all__ = [
     "DEFAULT",
@@ -50,9 +50,24 @@ __all__ = [
 __getattr__ = loaded_later(
     __name__,
     {
+        "Backend": "registry",
+        "CasadiNlp": "nonlinear",
         "Certificate": "certificates",
+        "DEFAULT": "tolerance",
         "Explanation": "conflict",
+        "Kind": "registry",
+        "LOOSE": "tolerance",
+        "LabelBlock": "labels",
+        "LinearProgram": "program",
+        "Progress": "registry",
+        "Quality": "solution",
         "Reusable": "parametric",
+        "Seconds": "solution",
+        "Solution": "solution",
+        "Status": "solution",
+        "TIGHT": "tolerance",
+        "backends": "registry",
         "explain": "infeasibility",
+        "solve": "dispatch",
     },
 )

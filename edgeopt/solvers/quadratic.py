@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from edgeopt.errors import InstanceError
 from edgeopt.solvers.tolerance import EPSILON
@@ -103,6 +102,8 @@ def _require_convex(matrix: Any, sign: float) -> None:
 
 def _factors(matrix: Any) -> bool:
     """Return whether a symmetric matrix has a factorisation with positive pivots."""
+    from scipy.sparse.linalg import splu  # a quarter of a second
+
     try:
         factors = splu(
             sparse.csc_matrix(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from edgeopt.solvers.tolerance import DEFAULT, EPSILON, ROUNDING_UNITS, TIGHT, Sum
 
@@ -569,6 +568,8 @@ def least_change(block: Any, right: Vector) -> Vector | None:
     (Benzi, Golub, Liesen: Numerical solution of saddle point problems, Acta Numerica 14, 2005), and
     what the shift leaves of the equations is taken out by refinement.
     """
+    from scipy.sparse.linalg import splu
+
     block = sparse.csc_array(block)
     count, unknowns = block.shape
     if not count or not unknowns or 2 * block.nnz + count + unknowns > LARGEST or not _allowed():

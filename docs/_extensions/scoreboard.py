@@ -37,7 +37,7 @@ def _values(system: str) -> list[nodes.Node]:
         proof = one.offline.certificate.get("kind", "none")
         rows.append([
             paragraph(_literal(name)), one.offline.status, one.offline.method, proof,
-            paragraph(_literal(f"edgeopt bench --offline auto --set {name} --out board")),
+            paragraph(_literal(f"edgeopt bench --offline auto --instances {name} --out board")),
             f"{one.offline.best:.8g}", f"{one.offline.bound:.8g}", f"{one.offline.gap:.1e}",
         ])  # fmt: skip
     label = entry(names(system)[0]).offline.problem
@@ -60,7 +60,7 @@ def _policies(system: str, first: int) -> list[nodes.Node]:
         mine = [score for score in scores if score["instance"] == name and "failed" not in score]
         mine.sort(key=lambda score: (bool(score["violated"]), sign * score["mean"]))
         for score in mine[:first]:
-            command = f"edgeopt bench --online {score['policy']} --set {name} "
+            command = f"edgeopt bench --online {score['policy']} --instances {name} "
             command += f"--runs {one.online.scenarios} --out board"
             rows.append([
                 paragraph(_literal(name)), paragraph(_literal(score["policy"])),

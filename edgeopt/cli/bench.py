@@ -29,7 +29,7 @@ def bench(
         typer.Option(help="Policies by name or pattern, published, or module:Class."),
     ] = None,
     instances: Annotated[
-        str, typer.Option("--set", help="Instances: s, m, l, all, or names with commas.")
+        str, typer.Option(help="Instances: s, m, l, all, or names with commas.")
     ] = "s",
     time_limit: Annotated[float, typer.Option(help="Seconds of an offline problem.")] = 60.0,
     gap: Annotated[
@@ -52,7 +52,7 @@ def bench(
     ] = False,
     force: ForceOption = False,
 ) -> int:
-    """Compare solvers and policies on named instances; a run that is interrupted goes on.
+    """Benchmark solvers and policies on named instances (resumable).
 
     Times are those of this machine: compare them within one run only. `edgeopt bench check FILE`
     examines a submission to the scoreboard, which every run writes for each competitor; its exit

@@ -33,7 +33,7 @@ SystemArgument = Annotated[
 InstanceOption = Annotated[
     str | None,
     typer.Option(
-        help="Named source of the system (rescue: tables, paper; idn: topology_1_common, "
+        help="Built-in instance of the system (rescue: tables, paper; idn: topology_1_common, "
         "topology_1, ...; oinc: drawn, calibrated, swinging, physical, tables; edr: drawn, "
         "quiet, tables; tapfinger: several, single, mixed, pointer, tables), a named instance as "
         "edgeopt collection list shows them, an instance file, or a folder or .zip of tables as "

@@ -58,8 +58,8 @@ def template(
         str | None,
         typer.Option(
             "--from",
-            help="Instance whose tables are written: a named source of the system, or a file; by "
-            "default a small one.",
+            help="Instance whose tables are written: a built-in instance of the system, or a file; "
+            "by default a small one.",
         ),
     ] = None,
     seed: SeedOption = 0,

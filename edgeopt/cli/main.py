@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import edgeopt
 from edgeopt import plugins, registry
@@ -27,25 +28,59 @@ from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _BAD_INPUT, _BUG, _INTERRUPTED = 2, 70, 130
 
+_GROUPS: "dict[str, tuple[str, tuple[Callable[..., None], ...]]]" = {
+    "Start here": ("edgeopt study rescue --out report", (study, explore, tutorial)),
+    "Your own": (
+        "edgeopt template rescue --out mine && edgeopt study rescue --instance mine",
+        (template, generate, solve, train),
+    ),
+    "Proofs": ("edgeopt check rescue", (check, search, verify)),
+    "Speed": ("edgeopt bench --online 'rescue*'", (bench, collection, solvers)),
+}
+"""Commands by the panel of the help that shows them, with an example of each panel."""
+
+
+class _Flags:
+    """Shows no type for options that take no value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_Flags, TyperCommand):
+    pass
+
+
+class _Program(_Flags, TyperGroup):
+    pass
+
+
 app = typer.Typer(
-    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=_Program,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Examples: " + "; ".join(example for example, _ in _GROUPS.values()),
 )
-_COMMANDS = (
-    study, explore, tutorial, generate, template, solve, verify, check, search,
-    collection, bench, train, solvers,
-)  # fmt: skip
-for command in _COMMANDS:
-    app.command()(command)
+_COMMANDS = {one.__name__: one for _, commands in _GROUPS.values() for one in commands}
+for panel, (_, commands) in _GROUPS.items():
+    for command in commands:
+        app.command(cls=_Command, rich_help_panel=panel)(command)
 for point in registry.offered(registry.COMMANDS):
     try:
         offered: Any = plugins.load(point, object)
-        if not callable(offered) or point.name in {one.__name__ for one in _COMMANDS}:
+        if not callable(offered) or point.name in _COMMANDS:
             raise plugins.refusal(point, "must be a function with the name of no other command")
-        app.command(point.name)(offered)
+        panel = f"From {point.dist.name}" if point.dist else "From other packages"
+        app.command(point.name, cls=_Command, rich_help_panel=panel)(offered)
     except OptionError as why:
         plugins.leave_out(why)
 
@@ -55,15 +90,17 @@ _UsageError: Any = next(
 )
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    help="Study the scheduling of training and inference on shared edge resources.\n\n"
+    "Every number can be checked: solutions come with proven bounds, comparisons with intervals, "
+    "claims with verdicts.",
+)
 def _program(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Study the scheduling of training and inference on shared edge resources.
-
-    Every result has a certificate: a solution its bound, a ratio its interval, a claim its verdict.
-    """
+    """Print version or help."""
     if version:
         print(f"edgeopt {edgeopt.__version__}")
     elif context.invoked_subcommand is None:

@@ -29,7 +29,7 @@ def explore(
     port: PortOption = None,
     no_browser: NoBrowserOption = False,
 ) -> int:
-    """Move the numbers of an instance with sliders, and see policies and bound change.
+    """Explore an instance with sliders.
 
     The page is reachable from this machine alone, with the token in its address. Ctrl-C ends it.
     """

@@ -38,7 +38,7 @@ def search(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Search for the instance that leaves a claim the least slack.
+    """Search for a counterexample to a claim: the instance that leaves it the least slack.
 
     Stops at the first instance that violates the claim, and simplifies it, by checks beyond the
     budget. Exit code 1 if the claim should hold.

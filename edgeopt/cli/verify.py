@@ -21,14 +21,14 @@ def verify(
         str | None,
         typer.Option(
             help="The instance that they should be about: a file, a folder or .zip of tables, a "
-            "named source of the system, or for any linear program its .mps or .lp file. The "
+            "built-in instance of the system, or for any linear program its .mps or .lp file. The "
             "program in a certificate is then compared with that of the instance."
         ),
     ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> int:
-    """Prove the bounds of certificates anew, in exact numbers.
+    """Verify certificates in exact arithmetic.
 
     The exit code is 0 if all are proven, 1 if one is refused or about something else than the
     instance, and 2 if one cannot be read. A copy of edgeopt/checker.py does the same without

@@ -221,9 +221,10 @@ def read_ranking(found, ranking):
 
     ## Go on
 
-    On the command line, `edgeopt bench --online my.module:SoFar,olag --set s --out board` writes
-    the same as a page; finished jobs are kept. `parametrize_with_checks` of `edgeopt.testing`
-    makes each check a case of pytest. Tutorial 4 hands a bound to somebody who does not trust you.
+    On the command line, `edgeopt bench --online my.module:SoFar,olag --instances s --out board`
+    writes the same as a page; finished jobs are kept. `parametrize_with_checks` of
+    `edgeopt.testing` makes each check a case of pytest. Tutorial 4 hands a bound to somebody who
+    does not trust you.
     """)
     return
 

@@ -246,7 +246,7 @@ def test_a_forecast_measures_a_job_of_each_system_and_size() -> None:
 
 
 def test_command(tmp_path, capsys) -> None:
-    words = ["bench", "--set", SMALL[0], "--online", "min,random", "--runs", "4"]
+    words = ["bench", "--instances", SMALL[0], "--online", "min,random", "--runs", "4"]
     assert run([*words, "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "2 jobs" in said

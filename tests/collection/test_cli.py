@@ -67,7 +67,8 @@ def test_named_instances_are_instances_of_commands(name, capsys) -> None:
 
 def test_a_wrong_policy_is_told_before_a_folder_is_made(tmp_path, capsys) -> None:
     out = tmp_path / "out"
-    given = ["bench", "--online", "rescueplos", "--set", "rescue-paper-k2-t30", "--out", str(out)]
+    given = ["bench", "--online", "rescueplos", "--instances", "rescue-paper-k2-t30"]
+    given += ["--out", str(out)]
     assert run(given) == 2
     assert "did you mean rescueplus" in capsys.readouterr().err
     assert not out.exists()

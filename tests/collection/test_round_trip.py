@@ -61,7 +61,7 @@ def test_from_a_policy_to_a_bound_that_others_check(policy, tmp_path, capsys) ->
     out = tmp_path / "board"
     those = ",".join(names(system="rescue", size="s")) if LEAN else "s"
     runs = "5" if LEAN else "20"
-    given = ["bench", "--set", those, "--online", f"{policy},random", "--runs", runs]
+    given = ["bench", "--instances", those, "--online", f"{policy},random", "--runs", runs]
     program = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
     done = subprocess.run(
         [*program, *given, "--out", str(out)],

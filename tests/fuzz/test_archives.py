@@ -320,7 +320,7 @@ WRONG: dict[str, Callable[[Path], object]] = {
 READERS = (
     ["solve", "tapfinger", "--instance"], ["study", "tapfinger", "--instance"],
     ["study", "rescue", "--data"], ["template", "tapfinger", "--out", "out", "--from"],
-    ["verify"], ["bench", "check"], ["bench", "--dry-run", "--set"],
+    ["verify"], ["bench", "check"], ["bench", "--dry-run", "--instances"],
     ["bench", "--dry-run", "--online"], ["collection", "show"], ["check"], ["search"],
     ["explore", "tapfinger", "--no-browser", "--instance"], ["verify", "CERTIFICATE", "--instance"],
 )  # fmt: skip

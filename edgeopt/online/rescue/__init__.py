@@ -16,7 +16,7 @@ from edgeopt.online.rescue.environment import (
     RescueEnvironment,
     RescueTrajectory,
 )
-from edgeopt.online.rescue.expected_value import policy_value
+from edgeopt.online.rescue.expected_value import occupation, policy_value
 from edgeopt.online.rescue.lookup_tables import Guard, ValueFunctions, value_functions
 from edgeopt.online.rescue.policies import (
     Cvs,
@@ -61,6 +61,7 @@ __all__ = [
     "Sumita",
     "ValueFunctions",
     "exact_value",
+    "occupation",
     "policy_value",
     "value_functions",
 ]

@@ -8,6 +8,7 @@ stand, which is followed exactly as long as it has few enough states.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,12 @@ from edgeopt.online.rescue.policies import RescuePolicy, RoutedRule, ServerRule
 from edgeopt.online.rescue.safe_policies import Position, SafeRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.online.rescue.lookup_tables import Routes
     from edgeopt.online.rescue.policies import Distribution, Rule
 
     Answers = Callable[..., Callable[[int], Distribution]]
@@ -76,25 +78,26 @@ def follow(
     any_failure: bool = False,
     states: tuple[int, ...] = (),
     following: NDArray[np.int64] = _NO_STATES,
+    begun: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Follow every possible history of a policy, merging those that lead to the same place.
 
     Reserved work is followed if `track` is set, whether any task has failed if `any_failure` is,
     and states of idle servers from `states` on. Arriving devices are those of `arrivals`, slot by
-    slot, or follow the instance's distribution.
+    slot, or follow the instance's distribution. `begun`, [T, J, K, L], is where the expected number
+    of runs is added.
     """
     guard = Guard.of(instance)
     demand = tuple(instance.promised.demand.tolist()) if track else ()
     places: _Distribution = {_Place((0,) * instance.servers, demand, False, states): 1.0}
-    profit, violations = 0.0, 0.0
+    begun = np.zeros(instance.shape[:4]) if begun is None else begun
+    violations = 0.0
     for slot in range(instance.horizon):
-        reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
         steps = (
             steps_of(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
         )
         for step in steps:
-            places, earned = _decide(instance, answers, slot, step, places, reward, following)
-            profit += earned
+            places = _decide(instance, answers, slot, step, places, begun[slot], following)
             if len(places) > limit:
                 raise OptionError(
                     f"{name}: more than {limit} joint states in slot {slot}; "
@@ -103,7 +106,7 @@ def follow(
         places, failed = _elapse(guard, slot, places, any_failure, following)
         violations += failed
     failure = sum(weight for place, weight in places.items() if place.failed)
-    return Outcome(profit, violations, float(failure))
+    return Outcome(_worth(instance, begun), violations, float(failure))
 
 
 def steps_of(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, int]]]:
@@ -122,13 +125,12 @@ def _decide(
     slot: int,
     step: list[tuple[float, int]],
     places: _Distribution,
-    reward: NDArray[np.float64],
+    begun: NDArray[np.float64],
     following: NDArray[np.int64],
-) -> tuple[_Distribution, float]:
-    """Let a task arrive and be decided on."""
+) -> _Distribution:
+    """Let a task arrive and be decided on; count the runs that begin, [J, K, L]."""
     after: defaultdict[_Place, float] = defaultdict(float)
     silence = 1.0 - sum(p for p, _ in step)
-    profit = 0.0
     for place, weight in places.items():
         idle = np.array(place.free_at) <= slot
         distribution = answers(slot, idle, np.array(place.remaining), *place.states)
@@ -141,14 +143,14 @@ def _decide(
                 k, profile = answer
                 rejected -= share
                 begins = weight * p * share
-                profit += begins * float(reward[j, k, profile])
+                begun[j, k, profile] += begins
                 for d, q in enumerate(instance.duration[profile].tolist(), start=1):
                     if q > 0:
                         after[place.begun(k, slot, d, following)] += begins * q
             rest += p * rejected
         if rest > 0:
             after[place] += weight * rest
-    return after, profit
+    return after
 
 
 def _elapse(
@@ -208,6 +210,7 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
 
     See Also
     --------
+    occupation : Which runs begin, for the same policies.
     exact_value : Any policy, on small instances.
 
     Examples
@@ -218,20 +221,81 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     1.0
     """
     rule, states, _ = _rule(instance, policy)
-    guards = rule.guard is not None and not rule.guard.outages_only
-    if isinstance(rule, RoutedRule | ServerRule) and not guards:
-        return _routed_value(instance, rule)
     if isinstance(rule, SafeRule) and rule.routes is not None:
         return float(rule.values.value[list(states)].sum())
-    return outcome(instance, policy, track=guards and not states, limit=limit).profit
+    return _worth(instance, _begun(instance, policy, limit))
+
+
+def occupation(
+    instance: RescueInstance, policy: RescuePolicy, *, limit: int = STATES
+) -> NDArray[np.float64]:
+    r"""Return the exact expected number of runs that a policy begins of every kind.
+
+    With it, what a policy keeps in expectation is known without simulation: a row
+    :math:`\sum a_{tjkl} y_{tjkl} \le b` that was added to the relaxation holds for the policy if it
+    holds for its occupation. `Rescue`, guarded or not, and `SafeRescue` begin only what they are
+    routed, so that their occupation is at most y of their plan: they keep all such rows with
+    nonnegative coefficients.
+
+    Parameters
+    ----------
+    instance, policy, limit
+        As in `policy_value`.
+
+    Returns
+    -------
+    Expected number of runs of device j that begin in slot t on server k with profile l, shape
+    [T, J, K, L]. Their expected profits sum to `policy_value`.
+
+    Raises
+    ------
+    OptionError
+        If the policy is no `RescuePolicy`, or has more than `limit` joint states.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import tight
+    >>> from edgeopt.online.rescue import PickConfigs
+    >>> instance = tight(0.25)
+    >>> begun = occupation(instance, PickConfigs())
+    >>> float((begun * instance.expected_profit).sum())
+    1.0
+    """
+    return np.array(list(_begun(instance, policy, limit)))
+
+
+def _worth(instance: RescueInstance, begun: Iterable[NDArray[np.float64]]) -> float:
+    """Return the expected profit of the runs that begin in each slot, [J, K, L]."""
+    expected = SlotTable(instance.expected_profit_block, slot_blocks(instance))
+    return sum(float((expected.at(t) * runs).sum()) for t, runs in enumerate(begun))
+
+
+def _begun(
+    instance: RescueInstance, policy: RescuePolicy, limit: int
+) -> Iterable[NDArray[np.float64]]:
+    """Return the expected number of runs that begin in each slot, [J, K, L]."""
+    rule, states, _ = _rule(instance, policy)
+    guards = rule.guard is not None and not rule.guard.outages_only
+    if isinstance(rule, RoutedRule | ServerRule) and not guards:
+        return _routed(instance, rule)
+    if isinstance(rule, SafeRule) and rule.routes is not None:
+        return _routed_by_state(instance, rule, rule.routes)
+    begun = np.zeros(instance.shape[:4])
+    outcome(instance, policy, track=guards and not states, limit=limit, begun=begun)
+    return begun
 
 
 def outcome(
-    instance: RescueInstance, policy: RescuePolicy, *, track: bool, limit: int = STATES
+    instance: RescueInstance,
+    policy: RescuePolicy,
+    *,
+    track: bool,
+    limit: int = STATES,
+    begun: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Follow a policy through the joint distribution; without `track`, no task is seen to fail."""
     rule, states, following = _rule(instance, policy)
-    how: dict[str, Any] = {"track": track, "limit": limit, "name": policy.name}
+    how: dict[str, Any] = {"track": track, "limit": limit, "name": policy.name, "begun": begun}
     return follow(instance, rule.distributions, states=states, following=following, **how)
 
 
@@ -250,14 +314,15 @@ def _rule(
     return start, (), _NO_STATES
 
 
-def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> float:
-    """Follow the probability that each server is idle."""
-    horizon, profit = instance.horizon, 0.0
-    expected = SlotTable(instance.expected_profit_block, slot_blocks(instance))
+def _routed(
+    instance: RescueInstance, rule: RoutedRule | ServerRule
+) -> Iterator[NDArray[np.float64]]:
+    """Follow the probability that each server is idle; yield the runs of each slot, [J, K, L]."""
     independent = instance.arrivals == "independent"
-    busy = np.zeros((instance.servers, horizon + instance.max_duration))
+    busy = np.zeros((instance.servers, instance.horizon + instance.max_duration))
     every, nothing = np.ones(instance.servers, dtype=np.bool_), np.zeros(0)
-    for t in range(horizon):
+    for t in range(instance.horizon):
+        begun = np.zeros(instance.shape[1:4])
         idle, valid = 1.0 - busy[:, t], rule.permitted(t, every, nothing)
         for j in np.flatnonzero(instance.arrival[t]):
             if independent:  # the devices before may have taken the server in this very slot
@@ -267,6 +332,35 @@ def _routed_value(instance: RescueInstance, rule: RoutedRule | ServerRule) -> fl
                     continue
                 k, profile = answer
                 begins = float(idle[k] * instance.arrival[t, j] * share)
-                profit += begins * float(expected.at(t)[j, k, profile])
+                begun[j, k, profile] += begins
                 busy[k, t : t + instance.max_duration] += begins * instance.survival[profile]
-    return profit
+        yield begun
+
+
+def _routed_by_state(
+    instance: RescueInstance, rule: SafeRule, routes: Routes
+) -> NDArray[np.float64]:
+    """Follow the probability that each server is idle in each of its states, [T, J, K, L]."""
+    independent = instance.arrivals == "independent"
+    states, begun = rule.states, np.zeros(instance.shape[:4])
+    chance = np.zeros(states.count + 1)
+    chance[states.first[:-1]] = 1.0
+    for server, (first, stop) in enumerate(pairwise(states.first.tolist())):
+        for n in range(first, stop):  # in ascending order of slots
+            t, idle, waits = int(states.slot[n]), chance[n], chance[n]
+            if idle == 0.0:
+                continue
+            for j in np.flatnonzero(instance.arrival[t]).tolist():
+                if independent:
+                    idle = waits
+                for route, share in routes.shares(t * instance.devices + j):
+                    k, profile = divmod(int(routes.pair[route]), instance.profiles)
+                    if k != server or not rule.gain(t, j, k, profile, n):
+                        continue
+                    begins = float(idle * instance.arrival[t, j] * share)
+                    begun[t, j, k, profile] += begins
+                    waits -= begins
+                    for d, q in enumerate(instance.duration[profile].tolist(), start=1):
+                        chance[states.following[n, d]] += begins * q
+            chance[states.following[n, 0]] += waits
+    return begun

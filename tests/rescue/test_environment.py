@@ -73,7 +73,7 @@ def test_a_slot_by_hand():
     assert log.violations.tolist() == [0, 0, 0, 1]
     assert log.device.tolist() == [[-1, -1, 0, 0], [0, 0, -1, 0]]
     assert log.profile.tolist() == [[-1, -1, 0, 0], [0, 0, -1, 0]]
-    assert log.served.tolist() == [[1, 1.5, 0, 0], [0, 0, 7, 0]]
+    assert log.served.tolist() == [[0, 1.5, 0, 0], [1, 0, 0, 0], [0, 0, 7, 0]]
 
 
 def test_runs_that_outlast_the_horizon_earn_by_the_rule_of_the_instance():

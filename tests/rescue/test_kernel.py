@@ -168,7 +168,8 @@ def test_powers_of_two_change_no_bit_of_a_decision_or_of_a_violation(instance, s
         for name in ("device", "profile", "violations"):
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
         np.testing.assert_array_equal(unit["profit"] * before.reward, after.reward)
-        served = before.served * np.broadcast_to(unit["work"], instance.servers)[:, None]
+        work = np.broadcast_to(unit["work"], instance.servers)[instance.reserved.server]
+        served = before.served * work[:, np.newaxis]
         np.testing.assert_array_equal(served, after.served)
 
 

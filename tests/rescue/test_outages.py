@@ -199,3 +199,26 @@ def test_a_plan_and_a_page_of_an_instance_with_an_outage_are_written(tmp_path) -
         assert plan["service"].shape[0] == plan["reserved_dual"].size
     found = edgeopt.study(instance, ["offers", "rescue+guard", "srs"], runs=20)
     assert found.page(tmp_path / "page").is_file()
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_is_served_of_each_task_lies_in_its_window_and_on_an_idle_server(seed):
+    instance = with_outage(drawn(seed, horizon=6), seed)
+    tasks, environment = instance.promised, RescueEnvironment(instance)
+    slots = np.arange(instance.horizon)
+    open_ = (tasks.start[:, None] <= slots) & (slots <= tasks.end[:, None])
+    for policy in (RandomPolicy(), RandomPolicy(guarded=True)):
+        for compiled in (True, False):
+            ran = simulate(environment, policy, runs=10, keep_trace=True, compiled=compiled)
+            assert not ran.served[:, ~open_].any()
+            on_server = np.zeros((10, *instance.capacity.shape))
+            for i, k in enumerate(tasks.server):
+                on_server[:, k] += ran.served[:, i]
+            assert (on_server <= instance.capacity * (ran.device < 0) * (1 + 1e-12)).all()
+            given = len(instance.reserved)
+            done = ran.served[:, :given]
+            assert ran.reserved_work == pytest.approx(done.sum(axis=1), abs=1e-12)
+            late = tasks.demand[:given] - done.sum(axis=2) > 1e-6
+            assert late.sum(axis=1).tolist() == ran.violations.sum(axis=1).tolist()
+            assert (ran.served[:, given:].sum(axis=2) == tasks.demand[given:]).all()

@@ -280,8 +280,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     def _check_reserved(self) -> None:
         """Check that reserved tasks fit on servers that do nothing else."""
         names = self.called("server"), self.called("task")
-        up = self.capacity if self.outage is None else np.where(self.outage, 0.0, self.capacity)
-        self.reserved.check(up, *names)
+        self.reserved.check(self.available, *names)
 
     @rule
     def _check_profit(self) -> None:
@@ -355,6 +354,13 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
             outage |= self.outage
         outage[server, first : last + 1] = True
         return self.replace(outage=outage)
+
+    @cached_property
+    def available(self) -> Floats:
+        """Capacity, 0 in outages, TMAC, shape [K, T]."""
+        if self.outage is None:
+            return self.capacity
+        return frozen(np.where(self.outage, 0.0, self.capacity))
 
     @cached_property
     def promised(self) -> ReservedTasks:

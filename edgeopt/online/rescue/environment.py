@@ -99,13 +99,14 @@ class RescueTrajectory(Trajectory):
     retraining_work
         Capacity of the servers that run retraining in the slot, TMAC, shape [runs, T].
     reserved_work
-        Reserved work served in the slot on all servers, TMAC, shape [runs, T]. What servers could
-        do in an outage counts as served.
+        Reserved work served in the slot on all servers, TMAC, shape [runs, T].
     device, profile
         Whose task each server runs, and with which profile, -1 when it runs none; shape
         [runs, K, T]. None unless recorded.
     served
-        Reserved work that each server serves, TMAC, shape [runs, K, T]. None unless recorded.
+        Work done for every task of `promised`, TMAC, shape [runs, H, T]: for reserved tasks, then
+        for slots of outages. None unless recorded. Over the capacity of the task's server in the
+        slot, it is the variable x of P1-LP.
     """
 
     accepted: NDArray[np.int64]
@@ -133,15 +134,14 @@ class Book(NamedTuple):
     def of(cls, instance: RescueInstance, runs: tuple[int, ...], *, keep_trace: bool) -> Book:
         """Open the book of some runs, or of one; the last three are empty if not recorded."""
         slots = (*runs, instance.horizon)
-        notes = (
-            (*runs, instance.servers, instance.horizon) if keep_trace else (0,) * (len(runs) + 2)
-        )
+        held = (instance.servers, len(instance.promised)) if keep_trace else (0, 0)
+        notes, served = ((*runs, rows, instance.horizon * keep_trace) for rows in held)
         reward, retraining, reserved = np.zeros((3, *slots))
         violations, decisions, accepted = np.zeros((3, *slots), dtype=np.int64)
         device, profile = np.full((2, *notes), -1, dtype=np.int64)
         return cls(
             reward, violations, decisions, accepted, retraining, reserved, device, profile,
-            np.zeros(notes),
+            np.zeros(served),
         )  # fmt: skip
 
 
@@ -229,14 +229,15 @@ class RescueEpisode:
     def _serve(self, slot: int) -> None:
         """Use the slot's capacity: for retraining, or else for reserved work."""
         log, guard, idle = self.log, self._environment.guard, self._free_at <= slot
+        before = self._remaining.copy()
         done = guard.serve(slot, idle, self._remaining)
         for server, capacity in enumerate(self._instance.capacity[:, slot].tolist()):
-            if idle[server]:
-                log.reserved_work[slot] += done[server]
-            else:
+            if not idle[server]:
                 log.retraining_work[slot] += capacity
+            elif self._environment.up[server, slot]:
+                log.reserved_work[slot] += done[server]
         if self._record:
-            log.served[:, slot] = done
+            log.served[:, slot] = before - self._remaining
         log.violations[slot] = np.count_nonzero(guard.failed(slot, self._remaining))
 
 
@@ -314,6 +315,12 @@ class RescueEnvironment:
     def profit(self) -> SlotTable:
         """What a run earns, by blocks of slots; views of shape [n, J, K, L, D]."""
         return SlotTable(partial(_profit_block, self.instance), slot_blocks(self.instance))
+
+    @cached_property
+    def up(self) -> NDArray[np.bool_]:
+        """Whether each server is in no outage, shape [K, T]."""
+        down = self.instance.outage
+        return np.ones(self.instance.capacity.shape, dtype=np.bool_) if down is None else ~down
 
     @cached_property
     def guard(self) -> Guard:

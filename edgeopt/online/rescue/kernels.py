@@ -46,6 +46,7 @@ class System(NamedTuple):
     """Cumulative over devices if exclusive, plain if not; [T, J]."""
     duration_cumulative: NDArray[np.float64]
     guard: Guard
+    up: NDArray[np.bool_]
     veto: Guard  # of the rule
     profit: NDArray[np.float64]
     stride: NDArray[np.int64]
@@ -230,10 +231,15 @@ def _serve(
         # Earliest deadline first (Jackson 1955).
         if not busy:
             mine, room = guard.order[head[k] : stop], guard.capacity[k, slot]
-            work = edf_serve(mine, guard.start, guard.end, remaining, slot, room)
-            book.reserved_work[run, slot] += work
             if book.served.size:
-                book.served[run, k, slot] = work
+                for i in mine:
+                    book.served[run, i, slot] = remaining[i]
+            work = edf_serve(mine, guard.start, guard.end, remaining, slot, room)
+            if book.served.size:
+                for i in mine:
+                    book.served[run, i, slot] -= remaining[i]
+            if system.up[k, slot]:
+                book.reserved_work[run, slot] += work
         # Deadlines ascend from head on: what is due now is over, and need not be looked at again.
         while head[k] < stop and guard.end[guard.order[head[k]]] <= slot:
             due = guard.order[head[k]]
@@ -345,6 +351,7 @@ class RescueKernel:
             fixed(environment.arrival_cumulative if exclusive else instance.arrival),
             fixed(environment.duration_cumulative),
             environment.guard,
+            fixed(environment.up),
             self._rule.guard or environment.guard,
             fixed(profit),
             fixed(stride),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.instances.edf import ROUNDING
+from edgeopt.instances.edf import ROUNDING, VIOLATED
 from edgeopt.studies.drawing import (
     Curve,
     Curves,
@@ -45,8 +45,10 @@ def utilisation(instance: RescueInstance, trajectory: RescueTrajectory) -> NDArr
 
         U(t) = \frac{\sum_{k,\tau\le t} c_k(\tau)\,1[k \text{ retrains in } \tau]}
                     {\sum_{k,\tau\le t} c_k(\tau) - \text{reserved work served up to } t}
+
+    A server offers nothing in an outage.
     """
-    offered = np.cumsum(instance.capacity.sum(axis=0))
+    offered = np.cumsum(instance.available.sum(axis=0))
     left = offered - np.cumsum(np.asarray(trajectory.reserved_work, float), axis=1)
     used = np.cumsum(np.asarray(trajectory.retraining_work, float), axis=1)
     # Where reserved work took everything, rounding leaves a little that is no capacity.
@@ -142,19 +144,10 @@ def stretches(
         yield Stretch(int(server), int(first), int(first) + length, *run)
 
 
-def failed_tasks(instance: RescueInstance, device: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Tell which reserved tasks fail when servers retrain as recorded."""
-    from edgeopt.instances.edf import VIOLATED, edf_order, edf_serve
-
-    tasks = instance.reserved
-    order, offset = edf_order(tasks.server, tasks.end, instance.servers)
-    left = tasks.demand.copy()
-    for server in range(instance.servers):
-        mine = order[offset[server] : offset[server + 1]]
-        for slot in np.flatnonzero(device[server] < 0):
-            offered = float(instance.capacity[server, slot])
-            edf_serve(mine, tasks.start, tasks.end, left, int(slot), offered)
-    failed: NDArray[np.bool_] = left > VIOLATED * tasks.demand
+def failed_tasks(instance: RescueInstance, served: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which reserved tasks fail when work was done as recorded."""
+    demand = instance.reserved.demand
+    failed: NDArray[np.bool_] = demand - served[: demand.size].sum(axis=1) > VIOLATED * demand
     return failed
 
 
@@ -186,7 +179,8 @@ def lanes(case: Case, policy: str) -> Lanes:
     devices, profiles, accepted = (
         np.asarray(a)[0] for a in (run.device, run.profile, run.accepted)
     )
-    failed = failed_tasks(instance, devices)
+    served = np.asarray(run.served)[0]
+    failed = failed_tasks(instance, served)
     shown = min(instance.servers, _SHOWN)
     spans: dict[int, list[Span]] = {server: [] for server in range(shown)}
     names = distinct(instance.name_of("profile", p) for p in range(instance.profiles))
@@ -197,14 +191,14 @@ def lanes(case: Case, policy: str) -> Lanes:
             label = f"{device}, {profile}, slots {one.first} to {one.stop}"
             style = f"retraining, {profile}"
             spans[one.server].append(Span(one.first, one.stop, style, 0.45, 1.0, label))
-    tasks = instance.reserved
+    tasks, share = instance.reserved, np.zeros(instance.capacity.shape)
     for i in range(len(tasks)):
         server, begin, end = int(tasks.server[i]), int(tasks.start[i]), int(tasks.end[i]) + 1
+        share[server] += served[i] / instance.capacity[server]
         if server < shown:
             style = _FAILED if failed[i] else _WINDOW
             label = f"reserved {instance.name_of('task', i)}"
             spans[server].append(Span(begin, end, style, 0.05, 0.35, label))
-    share = np.asarray(run.served)[0] / np.maximum(instance.capacity, np.finfo(float).tiny)
     for server, t in np.argwhere(share[:shown] > 0).tolist():
         spans[server].append(Span(t, t + 1, _WORK, 0.05, 0.05 + 0.3 * float(share[server, t])))
     return Lanes(

@@ -106,7 +106,7 @@ def _share(part: float, whole: float) -> float:
 
 def _describe(instance: RescueInstance) -> Mapping[str, float | int | str]:
     """Return the sizes and main figures of an instance."""
-    capacity = float(instance.capacity.sum())
+    capacity = max(float(instance.available.sum()), np.finfo(float).tiny)
     return {
         "servers": instance.servers,
         "devices": instance.devices,

@@ -22,7 +22,8 @@ HAIR = 1e-9
 class Run:
     """What happened; `close` says that rounding might have decided something.
 
-    accepted[t] lists (device, server, profile, duration) in the order of acceptance.
+    accepted[t] lists (device, server, profile, duration) in the order of acceptance; served[t] is
+    what was done for each reserved task.
     """
 
     accepted: list[list[tuple[int, int, int, int]]]
@@ -62,10 +63,11 @@ def follow(plain: Plain, policy: Policy, scenario: Sequence) -> Run:
             free[k] = t + d
             earned += plain.profit[t][j][k][l][d - 1]
             run.accepted[t].append((j, k, l, d))
-        served = [
-            reserved.serve_server(plain, k, t, remaining) if free[k] <= t else plain.number(0)
-            for k in range(K)
-        ]
+        before = list(remaining)
+        for k in range(K):
+            if free[k] <= t:
+                reserved.serve_server(plain, k, t, remaining)
+        served = [had - has for had, has in zip(before, remaining, strict=True)]
         run.reward.append(earned)
         run.served.append(served)
         run.reserved_work.append(sum(served))

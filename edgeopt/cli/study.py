@@ -73,6 +73,10 @@ def study(
     no_claims: Annotated[
         bool, typer.Option("--no-claims", help="Do not check the claims of the system.")
     ] = False,
+    bound_time: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Limit of every bound; what is in hand then counts."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the page, its tables and pictures.")
     ] = None,
@@ -102,6 +106,7 @@ def study(
         workers=workers,
         reference=reference,
         claims=not no_claims,
+        bound_time=bound_time,
         provenance=chosen[0].provenance,
     )
     page = None if out is None else result.page(out, force=force)

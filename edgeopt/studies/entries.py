@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt import registry
@@ -181,32 +183,50 @@ class BenchmarkEntry(Part):
     scope
         Policies whose expected value it bounds, as the end of "it bounds ...".
     compute
-        Maps an instance to its :class:`Benchmark`.
+        Maps an instance to its :class:`Benchmark`. If it takes ``time_limit=``, seconds, it
+        returns the valid bound in hand when they are over, and its status says so.
     offered
         Whether it is computed; by default always. The reference and those that policies name must.
     of_scenarios
-        ``of_scenarios(instance, benchmark, scenarios)`` returns the tighter one of all scenarios.
+        ``of_scenarios(instance, benchmark, scenarios)`` returns the tighter one of all scenarios;
+        it may take ``time_limit=``, too.
     holds
         ``holds(trajectory)`` tells whether it bounds runs, where that depends on what was done.
     """
 
     label: str
     scope: str
-    compute: Callable[[Any], Benchmark]
+    compute: Callable[..., Benchmark]
     offered: Callable[[Any], bool] | None = None
-    of_scenarios: Callable[[Any, Benchmark, Any], Benchmark] | None = None
+    of_scenarios: Callable[..., Benchmark] | None = None
     holds: Callable[[Any], bool] | None = None
 
     def solve(
-        self, instance: Any, environment: Callable[[Any], Any], seed: int, runs: int
+        self,
+        instance: Any,
+        environment: Callable[[Any], Any],
+        seed: int,
+        runs: int,
+        time_limit: float | None = None,
     ) -> Benchmark:
         """Compute the bound, for the scenarios that are simulated where it has one for each."""
-        found = self.compute(instance)
-        if self.of_scenarios is None:
-            return found
-        # As `simulate` draws them from the same seed.
-        stream = generator(seed).spawn(2)[0]
-        return self.of_scenarios(instance, found, environment(instance).scenarios(stream, runs))
+        began = time.perf_counter()
+        found = self.compute(instance, **_limited(self.compute, time_limit))
+        if self.of_scenarios is not None:
+            # As `simulate` draws them from the same seed.
+            stream = generator(seed).spawn(2)[0]
+            scenarios = environment(instance).scenarios(stream, runs)
+            limited = _limited(self.of_scenarios, time_limit)
+            found = self.of_scenarios(instance, found, scenarios, **limited)
+        if time_limit is not None and time.perf_counter() - began >= time_limit:
+            found = replace(found, status=f"{found.status}; took its limit of {time_limit:g} s")
+        return found
+
+
+def _limited(function: Callable[..., Any], time_limit: float | None) -> dict[str, float]:
+    """Return the limit as an option of a function, if there is one and the function takes it."""
+    takes = time_limit is not None and "time_limit" in signature(function).parameters
+    return {"time_limit": time_limit} if takes else {}  # type: ignore[dict-item]
 
 
 @compact_repr

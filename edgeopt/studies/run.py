@@ -58,6 +58,7 @@ def study(
     drawn: bool = True,
     detailed: int | None = None,
     claims: bool = True,
+    bound_time: float | None = None,
     progress: bool | None = None,
     provenance: Iterable[str] = (),
 ) -> Study:
@@ -108,6 +109,10 @@ def study(
         checked; the default depends on the system.
     claims
         Whether to check them; on a large instance that may take longer than all else.
+    bound_time
+        Limit of every bound, s. A bound whose computation can stop early is then the best one in
+        hand: it holds, but may be loose, and its status says so. The results then depend on
+        how fast the machine is. By default no bound stops before it is done.
     progress
         Whether to show a progress bar; by default only when standard error is a terminal.
     provenance
@@ -145,6 +150,7 @@ def study(
     check_real("confidence", confidence, "(0, 1)")
     check_whole("detailed", detailed, 1, none=True)
     check_flag("claims", claims)
+    check_real("bound_time", bound_time, "[0, inf)", none=True)
     if reference is not None:
         check_text("reference", reference)
     if progress is not None:
@@ -194,7 +200,7 @@ def study(
         )  # fmt: skip
 
     with progress_bar(total, show=progress) as step, processes.pool(workers) as pool:
-        stages = _Stages(record, named, entries, seed, pool, step)
+        stages = _Stages(record, named, entries, seed, bound_time, pool, step)
         for place, count in enumerate(counts):
             seen = tuple(counts[: place + 1]) * auto
             settings = replace(first, runs=count, looks=seen, most=until * auto)
@@ -294,10 +300,12 @@ class _Stages:
         named: Mapping[str, Any],
         entries: Sequence[PolicyEntry],
         seed: int,
+        bound_time: float | None,
         pool: processes.Pool,
         step: Step,
     ) -> None:
         self.record, self.named, self.entries, self.seed = record, named, entries, seed
+        self.bound_time = bound_time
         self._pool, self._step = pool, step
         self.benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
         self.policies: dict[str, dict[str, Any]] = {}
@@ -320,7 +328,9 @@ class _Stages:
         """Solve the bounds that are missing, and anew those of the scenarios."""
         offline, environment = self.record.offline, self.record.policies.environment
         solved = self._stage("solving benchmarks", BenchmarkEntry.solve, {
-            (name, key): (offline.bounds[key], instance, environment, self.seed, runs)
+            (name, key): (
+                offline.bounds[key], instance, environment, self.seed, runs, self.bound_time,
+            )
             for name, instance in self.named.items()
             for key in offline.offered(instance)
             if key not in self.benchmarks[name] or offline.bounds[key].of_scenarios is not None

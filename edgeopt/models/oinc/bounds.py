@@ -77,7 +77,9 @@ class WeightedSumBound:
 
 
 @checked()
-def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> WeightedSumBound:
+def weighted_sum_bound(
+    instance: OincInstance, *, gap: float = 1e-3, time_limit: float | None = None
+) -> WeightedSumBound:
     """Bound the weighted sum as if requests and jobs each had all CPUs to themselves.
 
     Parameters
@@ -86,6 +88,8 @@ def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> Weighted
         The instance.
     gap
         Relative gap at which the search for the bound of a slot stops.
+    time_limit
+        Seconds for the slots together, after which each has the best bound so far.
 
     Returns
     -------
@@ -102,16 +106,22 @@ def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> Weighted
     """
     began = time.perf_counter()
     refusal = instance.refusal_latency
-    latency = [
-        least_latency(slot_problem(instance, slot), refusal, gap=gap)
-        for slot in range(instance.slots)
-    ]
+    latency = []
+    for slot in range(instance.slots):
+        left = None
+        if time_limit is not None:
+            spent = time.perf_counter() - began
+            left = max(0.0, time_limit - spent) / (instance.slots - slot)
+        problem = slot_problem(instance, slot)
+        latency.append(least_latency(problem, refusal, gap=gap, time_limit=left))
     flow = flow_bound(retraining_problem(instance))
     return WeightedSumBound(instance, frozen(np.array(latency)), flow, time.perf_counter() - began)
 
 
 @checked(refusal="(0, inf)")
-def least_latency(problem: SlotProblem, refusal: float, *, gap: float = 1e-3) -> float:
+def least_latency(
+    problem: SlotProblem, refusal: float, *, gap: float = 1e-3, time_limit: float | None = None
+) -> float:
     r"""Bound the weighted sum of latencies of a slot in which requests may be refused.
 
     Prices :math:`\pi` of requests prove that sets of them cost a site at least their prices and
@@ -128,6 +138,8 @@ def least_latency(problem: SlotProblem, refusal: float, *, gap: float = 1e-3) ->
         Latency R that a refused request counts with, s.
     gap
         Relative gap at which the search for prices stops.
+    time_limit
+        Seconds after which it stops, too.
 
     Returns
     -------
@@ -140,6 +152,6 @@ def least_latency(problem: SlotProblem, refusal: float, *, gap: float = 1e-3) ->
     refused = problem.weight * refusal
     alone = (problem.transmission + problem.computation / problem.room).min(axis=1)
     each = np.minimum(problem.weight * alone, refused)
-    found = slot_bound(problem, gap=gap)
+    found = slot_bound(problem, gap=gap, time_limit=time_limit)
     together = np.minimum(found.prices, refused).sum() + found.reduced.sum()
     return float(max(together, each.sum()))

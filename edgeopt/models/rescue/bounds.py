@@ -97,6 +97,7 @@ def safe_bound(
     plan: P1Solution | None = None,
     steps: int = STEPS,
     grid: float | None = None,
+    time_limit: float | None = None,
 ) -> SafeBound:
     """Bound what every policy earns that never lets a reserved task fail, whatever it observes.
 
@@ -111,6 +112,9 @@ def safe_bound(
         Prices to try at most.
     grid
         To which blocked capacity is rounded, TMAC; by default exact up to 5,000 states of a server.
+    time_limit
+        Seconds after which no further prices are tried, beside those to solve for a plan; the first
+        ones always are.
 
     Returns
     -------
@@ -148,7 +152,9 @@ def safe_bound(
     if instance.servers == 1:
         best = single(np.zeros(chain.arrival.shape))
     else:
-        best = descend(single, _first_prices(instance, plan, chain), chain, steps)
+        prices = _first_prices(instance, plan, chain)
+        end = None if time_limit is None else began + time_limit
+        best = descend(single, prices, chain, steps, end=end)
     seconds = time.perf_counter() - began
     return SafeBound(best.value, best.price, best.parts, states, priced, seconds, instance)
 
@@ -164,9 +170,14 @@ def _first_prices(instance: RescueInstance, plan: P1Solution | None, chain: Chai
 
 
 def descend(
-    evaluate: Callable[[Floats], Point], price: Floats, chain: Chain, steps: int, theta: float = 1.0
+    evaluate: Callable[[Floats], Point],
+    price: Floats,
+    chain: Chain,
+    steps: int,
+    theta: float = 1.0,
+    end: float | None = None,
 ) -> Point:
-    """Go down the subgradient from some prices, and return the best point seen.
+    """Go down the subgradient from some prices, and return the best point seen until `end`.
 
     Steps are Polyak's with a share of the bound for the gap, shortened where they do not pay (Held,
     Wolfe, Crowder 1974).
@@ -179,7 +190,7 @@ def descend(
         slope = chain.arrival - point.use
         slope[(point.price <= 0.0) & (slope > 0.0)] = 0.0
         size = float((slope * slope).sum())
-        if size == 0.0 or best.value <= 0.0:
+        if size == 0.0 or best.value <= 0.0 or (end is not None and time.perf_counter() >= end):
             break
         length = theta * _LENGTH * best.value / size
         point = evaluate(np.maximum(point.price - length * slope, 0.0))

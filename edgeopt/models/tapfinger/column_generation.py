@@ -357,17 +357,18 @@ class Responsive(Protocol):
         """Return what all tasks pay at least, and what they take of each limit as they do so."""
 
 
-def ascended_prices(pricing: Responsive) -> BestPrices:
+def ascended_prices(pricing: Responsive, time_limit: float | None = None) -> BestPrices:
     """Return good prices and what they prove; how far from the best they are is not known."""
-    search = _Ascent(pricing)
+    search = _Ascent(pricing, np.inf if time_limit is None else time.perf_counter() + time_limit)
     for block in BLOCKS:
         search.run(block)
     return BestPrices(search.value, search.prices, np.inf, 0.0, search.rounds)
 
 
 class _Ascent:
-    def __init__(self, pricing: Responsive) -> None:
+    def __init__(self, pricing: Responsive, end: float) -> None:
         self.pricing, self.sides, self.rounds = pricing, pricing.limits.sides(), 0
+        self.end = end  # on the clock
         self.prices = np.zeros(self.sides.size)
         self.value, self.excess = self.attempt(self.prices)
 
@@ -388,7 +389,7 @@ class _Ascent:
             if not way.any():
                 mean, hope = self.excess, hope / 2
                 way = self._way(merge, mean, scale)
-            if not way.any() or hope < _LEAST * self.value:
+            if not way.any() or hope < _LEAST * self.value or time.perf_counter() >= self.end:
                 return
             # Polyak step towards a target level that is hoped for (Polyak, 1969).
             step = merge.T @ (hope / (way @ way) * way * scale)

@@ -197,7 +197,7 @@ def bound_of_menus(
         limits = shared_limits(problem, pool, slots, used)
         pricing = StartPricing(problem.arrival, problem.weight, menu, limits)
         if pricing.classes.tasks.size > MANY:
-            return ascended_prices(pricing), limits
+            return ascended_prices(pricing, left), limits
         first = pricing.first_columns(WAIT)
         found = best_prices(pricing, first, gap=gap, blocks=blocks, time_limit=left, prices=start)
         return found, limits

@@ -38,11 +38,11 @@ class Framewise(NamedTuple):
     bound: NDArray[np.float64]
 
 
-def solve(instance: EdrInstance, **options: Any) -> Benchmark:
+def solve(instance: EdrInstance, *, time_limit: float | None = None, **options: Any) -> Benchmark:
     """Bound the penalised cost of every plan within the caps."""
     from edgeopt.models.edr import solve_offline
 
-    plan = solve_offline(instance, **options)
+    plan = solve_offline(instance, time_limit=time_limit, **options)
     proven = "to" if plan.certified else "short of"
     return Benchmark(
         value=plan.objective,

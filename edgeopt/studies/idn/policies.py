@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,35 +36,52 @@ def solve(instance: IdnInstance, **options: Any) -> Benchmark:
     return Benchmark.certified(solve_cooperative(instance, demand, **options), instance)
 
 
-_static = lru_cache(maxsize=1)(solve)
-"""The bound on static placements, found once for the two that need it."""
+def _static(instance: IdnInstance, *, time_limit: float | None = None) -> Benchmark:
+    """Bound static placements."""
+    return _shared(instance, time_limit)
 
 
-def _moving(instance: IdnInstance) -> Benchmark:
+@lru_cache(maxsize=1)
+def _shared(instance: IdnInstance, time_limit: float | None) -> Benchmark:
+    """Find that bound once for the two that need it."""
+    return solve(instance, time_limit=time_limit)
+
+
+def _moving(instance: IdnInstance, *, time_limit: float | None = None) -> Benchmark:
     """Bound the gain per request of placements that may change from slot to slot, ms.
 
     The capacity prices of the best static placement prove a bound of every slot by itself. Where
-    these are not tight, every slot is solved.
+    these are not tight, every slot is solved, as long as there is time.
     """
     from edgeopt.models.idn import Demand
     from edgeopt.models.idn.bounds import solve_cooperative
 
-    static = _static(instance)
+    began = time.perf_counter()
+    static = _static(instance, time_limit=time_limit)
     solution = static.plan.solution
     value, slots = static.value, solution.problem.slots
-    bound = float(solution.problem.bound_each(solution.duals).sum())
+    each = solution.problem.bound_each(solution.duals)
     seconds, status = static.seconds, f"prices of {plural(slots, 'different slot')}"
-    if relative_gap(value, bound) > GAP:
+    if relative_gap(value, float(each.sum())) > GAP:
         whole = Demand.of(instance, normalised=True)
         parts = (whole.requests, whole.potential, whole.weight)
-        plans = [
-            solve_cooperative(instance, Demand(*(part[n : n + 1] for part in parts)))
-            for n in range(slots)
-        ]
-        value = max(value, float(sum(plan.objective for plan in plans)))
-        bound = min(bound, float(sum(plan.bound for plan in plans)))
-        seconds += sum(sum(plan.solution.seconds) for plan in plans)
+        gained = []
+        for n in range(slots):
+            left = None if time_limit is None else time_limit - (time.perf_counter() - began)
+            if left is not None and left <= 0.0:
+                break
+            plan = solve_cooperative(
+                instance, Demand(*(part[n : n + 1] for part in parts)), time_limit=left
+            )
+            gained.append(plan.objective)
+            each[n] = min(each[n], plan.bound)
+            seconds += sum(plan.solution.seconds)
         status = f"{plural(slots, 'different slot')}, each by itself"
+        if len(gained) == slots:
+            value = max(value, float(sum(gained)))
+        else:
+            status = f"{len(gained)} of {status}, the others by prices"
+    bound = float(each.sum())
     gap = relative_gap(value, bound)
     return Benchmark(value, bound, gap, seconds, static.solver, status)
 

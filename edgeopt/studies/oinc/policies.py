@@ -57,7 +57,9 @@ def apart(case: Case) -> Parts:
     return plan.bound
 
 
-def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
+def solve(
+    instance: OincInstance, *, gap: float = GAP, time_limit: float | None = None
+) -> Benchmark:
     """Bound the weighted scaled sum of every policy that completes all jobs, each at one site."""
     from edgeopt.models.oinc import weighted_sum_bound
     from edgeopt.models.oinc.retraining import retraining_problem
@@ -65,7 +67,7 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
     from edgeopt.online.oinc.retraining import run_density
 
     began = time.perf_counter()
-    least = weighted_sum_bound(instance, gap=gap)
+    least = weighted_sum_bound(instance, gap=gap, time_limit=time_limit)
     plans = tuple(
         solve_slot(slot_problem(instance, slot), objectives=False) for slot in range(instance.slots)
     )

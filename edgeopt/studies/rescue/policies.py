@@ -23,27 +23,35 @@ METHODS = ("auto", "direct", "columns", "structured")
 """Ways to solve the linear program."""
 
 
-def solve(instance: RescueInstance, **options: Any) -> Benchmark:
+def solve(
+    instance: RescueInstance, *, time_limit: float | None = None, **options: Any
+) -> Benchmark:
     """Solve P1-LP with its reserved tasks."""
     from edgeopt.models.rescue import solve_p1_lp
 
-    return Benchmark.certified(solve_p1_lp(instance, **options), instance)
+    plan = solve_p1_lp(instance, time_limit=time_limit, **options)
+    return Benchmark.certified(plan, instance)
+
+
+def _safe(instance: RescueInstance, *, time_limit: float | None = None) -> Benchmark:
+    """Solve P1-LP without unsafe pairs."""
+    return _shared(instance, time_limit)
 
 
 @lru_cache(maxsize=1)
-def _safe(instance: RescueInstance) -> Benchmark:
-    """Solve P1-LP without unsafe pairs, once for the two bounds that need it."""
-    return solve(instance, forbid_unsafe=True)
+def _shared(instance: RescueInstance, time_limit: float | None) -> Benchmark:
+    """Solve it once for the two bounds that need it."""
+    return solve(instance, time_limit=time_limit, forbid_unsafe=True)
 
 
-def _online(instance: RescueInstance) -> Benchmark:
+def _online(instance: RescueInstance, *, time_limit: float | None = None) -> Benchmark:
     """Bound safe policies; `value` is what RESCUE by state earns, exactly."""
     from edgeopt.models.rescue import safe_bound
     from edgeopt.online.rescue import SafeRescue
     from edgeopt.solvers.tolerance import relative_gap
 
-    plan = _safe(instance).plan
-    found = safe_bound(instance, plan=plan)
+    plan = _safe(instance, time_limit=time_limit).plan
+    found = safe_bound(instance, plan=plan, time_limit=time_limit)
     rule, places = SafeRescue(plan=plan).start(instance)
     value = float(rule.values.value[list(places)].sum())
     return Benchmark(
@@ -57,10 +65,10 @@ def _online(instance: RescueInstance) -> Benchmark:
     )
 
 
-def _free(instance: RescueInstance) -> Benchmark:
+def _free(instance: RescueInstance, *, time_limit: float | None = None) -> Benchmark:
     from edgeopt.instances.rescue import ReservedTasks
 
-    return solve(instance.replace(reserved=ReservedTasks.none()))
+    return solve(instance.replace(reserved=ReservedTasks.none()), time_limit=time_limit)
 
 
 def bound_of(policy: Any) -> str:

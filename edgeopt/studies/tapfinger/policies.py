@@ -58,15 +58,20 @@ class Plan(NamedTuple):
 
 
 def solve(
-    instance: TapFingerInstance, *, preemptive: bool = True, method: Method = "best"
+    instance: TapFingerInstance,
+    *,
+    preemptive: bool = True,
+    method: Method = "best",
+    time_limit: float | None = None,
 ) -> Benchmark:
     """Bound the weighted sum of flow times, and plan all tasks as if known in advance."""
     from edgeopt.models.tapfinger import flow_bound, scheduling_problem
 
     began = time.perf_counter()
     problem = scheduling_problem(instance)
-    schedule = _schedule(instance, problem)
-    least = flow_bound(instance, preemptive=preemptive, method=method, time_limit=_SOLVING)
+    limit = _SOLVING if time_limit is None else min(_SOLVING, time_limit)
+    schedule = _schedule(instance, problem, limit)
+    least = flow_bound(instance, preemptive=preemptive, method=method, time_limit=limit)
     value = schedule.flow_time(problem)
     return Benchmark(
         value=value,
@@ -81,7 +86,11 @@ def solve(
 
 
 def of_scenarios(
-    instance: TapFingerInstance, found: Benchmark, scenarios: NDArray[np.int64]
+    instance: TapFingerInstance,
+    found: Benchmark,
+    scenarios: NDArray[np.int64],
+    *,
+    time_limit: float | None = None,
 ) -> Benchmark:
     """Bound each scenario, and plan all tasks of it as if its noise were known in advance."""
     from edgeopt.models.tapfinger import best_list, scenario_bound, scenario_problem
@@ -89,7 +98,8 @@ def of_scenarios(
     if instance.noise == 0.0 or not instance.tasks:
         return found
     began = time.perf_counter()
-    least = scenario_bound(instance, scenarios, time_limit=_SOLVING, any_noise=found.plan.bound)
+    each = _SOLVING if time_limit is None else min(_SOLVING, time_limit / scenarios.size)
+    least = scenario_bound(instance, scenarios, time_limit=each, any_noise=found.plan.bound)
     problems = [scenario_problem(instance, scenario) for scenario in scenarios.tolist()]
     value = float(np.mean([best_list(problem).flow_time(problem) for problem in problems]))
     return replace(
@@ -105,7 +115,7 @@ def of_scenarios(
     )
 
 
-def _schedule(instance: TapFingerInstance, problem: SchedulingProblem) -> Schedule:
+def _schedule(instance: TapFingerInstance, problem: SchedulingProblem, limit: float) -> Schedule:
     """Return the best plan that is cheap to find."""
     from edgeopt.models.tapfinger import best_list, optimal_schedule
 
@@ -113,7 +123,7 @@ def _schedule(instance: TapFingerInstance, problem: SchedulingProblem) -> Schedu
     found = min(plans, key=lambda plan: plan.flow_time(problem))
     if problem.tasks > FEW:
         return found
-    return optimal_schedule(problem, time_limit=_SOLVING, start=found).schedule
+    return optimal_schedule(problem, time_limit=limit, start=found).schedule
 
 
 def _ran(instance: TapFingerInstance) -> Schedule:

@@ -138,6 +138,15 @@ def test_a_session_decides_as_the_simulator_does(policy: Any, instance: RescueIn
         assert session.desk.earned == pytest.approx(episode.log.reward.sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("policy", POLICIES[1:], ids=lambda policy: policy.name)
+def test_a_session_knows_the_outages_of_its_instance(policy: Any) -> None:
+    instance = INSTANCE.down(0, 0, 3).down(1, 30, 40).down(1, 41, 41)
+    session, episode = simulated(policy, instance, 1)
+    again = Session.restore(session.log.getvalue(), policy, RescueDesk(instance))
+    assert again.log.getvalue() == session.log.getvalue()
+    assert session.desk.failed == episode.log.violations.sum() == 0
+
+
 # --- plans ----------------------------------------------------------------------------------
 
 

@@ -15,11 +15,12 @@ from edgeopt.online.rescue import (
     Placement,
     RandomPolicy,
     RescueEnvironment,
+    SafeRescue,
     Sumita,
     exact_value,
     policy_value,
 )
-from edgeopt.online.session import RescueDesk
+from edgeopt.online.session import RescueDesk, Session, rolled
 from edgeopt.solvers import solve
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws
@@ -114,6 +115,10 @@ def test_values_are_exact(policy):
     small = generate(servers=2, devices=2, profiles=2, horizon=6, reserved=1, rng=3)
     instance = small.down(1, 3, 4)
     assert policy_value(instance, policy) == pytest.approx(exact_value(instance, policy))
+    # Without reserved tasks, a guard watches the outages alone: no joint states.
+    instance = instance.replace(reserved=ReservedTasks.none())
+    value = policy_value(instance, policy, limit=10**4 if isinstance(policy, RandomPolicy) else 0)
+    assert value == pytest.approx(exact_value(instance, policy))
 
 
 def test_unsafe_decisions_are_refused():
@@ -140,9 +145,59 @@ def test_what_is_down_is_down_once_more_and_reserved_tasks_must_still_fit():
             instance.down(*wrong)
 
 
-def test_sessions_take_outages_as_events():
-    with pytest.raises(OptionError, match="'down' and 'up'"):
-        RescueDesk(base().down(1, 20, 25))
+OUTAGES = {
+    "none": (),
+    "at slot 0": ((0, 0, 1),),
+    "at the end": ((0, 9, 11),),
+    "whole horizon": ((0, 0, 11),),
+    "two that touch": ((0, 3, 4), (0, 5, 6)),
+    "both servers": ((0, 2, 4), (1, 6, 8)),
+}
+
+
+def down(name: str) -> RescueInstance:
+    """Return twelve slots of two servers, of which the first has no reserved tasks."""
+    instance = generate(servers=2, devices=4, profiles=2, horizon=12, reserved=2, rng=3)
+    tasks = instance.reserved
+    moved = ReservedTasks(np.ones_like(tasks.server), tasks.start, tasks.end, 0.1 * tasks.demand)
+    instance = instance.replace(reserved=moved)
+    for one in OUTAGES[name]:
+        instance = instance.down(*one)
+    return instance
+
+
+@pytest.mark.parametrize("name", OUTAGES)
+@pytest.mark.parametrize("policy", [RandomPolicy(), RandomPolicy(guarded=True), SafeRescue()])
+def test_live_runs_meet_no_outage(name, policy):
+    """Tasks in every slot, plans every few slots, a server that fails and returns."""
+    instance, rng = down(name), np.random.default_rng(0)
+    for every in (None, 1, 3):
+        desk = RescueDesk(instance, every=every)
+        session, ends = Session(policy, desk), {}
+        for slot in range(instance.horizon):
+            for server in [k for k, end in ends.items() if end == slot]:
+                del ends[server]
+                session.take({"event": "finished", "slot": slot, "server": server})
+            if slot in (4, 7):
+                session.take({"event": {4: "down", 7: "up"}[slot], "slot": slot, "server": 0})
+                ends.pop(0, None)
+            event = {"event": "task", "slot": slot, "device": int(rng.integers(4))}
+            if (answer := session.take(event)) is not None:
+                chances = instance.duration[answer.profile]
+                ends[answer.server] = slot + 1 + int(rng.choice(chances.size, p=chances))
+                met = instance.outage is not None and (
+                    instance.outage[answer.server, slot : ends[answer.server]].any()
+                )
+                assert not met
+        assert desk.given_up == 0
+        assert desk.failed == 0 or not policy.guarded
+
+
+def test_outages_of_a_horizon_that_is_repeated_are_repeated():
+    desk = RescueDesk(down("at slot 0"), every=4, forecast=rolled)
+    session = Session(RandomPolicy(), desk)
+    session.take({"event": "task", "slot": 8, "device": 0})
+    assert np.argwhere(desk.instance.outage).tolist() == [[0, 4], [0, 5]]
 
 
 def test_without_an_outage_nothing_changes(tmp_path):

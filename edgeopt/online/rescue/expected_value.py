@@ -276,7 +276,9 @@ def _begun(
     """Return the expected number of runs that begin in each slot, [J, K, L]."""
     rule, states, _ = _rule(instance, policy)
     guards = rule.guard is not None and not rule.guard.outages_only
-    if isinstance(rule, RoutedRule | ServerRule) and not guards:
+    # No run changes an outage: only reserved work makes a guard depend on what happened.
+    free = not guards or not len(instance.reserved)
+    if isinstance(rule, RoutedRule | ServerRule) and free:
         return _routed(instance, rule)
     if isinstance(rule, SafeRule) and rule.routes is not None:
         return _routed_by_state(instance, rule, rule.routes)
@@ -320,10 +322,10 @@ def _routed(
     """Follow the probability that each server is idle; yield the runs of each slot, [J, K, L]."""
     independent = instance.arrivals == "independent"
     busy = np.zeros((instance.servers, instance.horizon + instance.max_duration))
-    every, nothing = np.ones(instance.servers, dtype=np.bool_), np.zeros(0)
+    every, outages = np.ones(instance.servers, dtype=np.bool_), instance.promised.demand
     for t in range(instance.horizon):
         begun = np.zeros(instance.shape[1:4])
-        idle, valid = 1.0 - busy[:, t], rule.permitted(t, every, nothing)
+        idle, valid = 1.0 - busy[:, t], rule.permitted(t, every, outages)
         for j in np.flatnonzero(instance.arrival[t]):
             if independent:  # the devices before may have taken the server in this very slot
                 idle = 1.0 - busy[:, t]

@@ -61,6 +61,9 @@ class RescueDesk:
       nothing; reserved work waits.
     - ``{"event": "up", "server": k}``: it is back.
 
+    Outages that the instance knows in advance need no event: plans know them, and no run that may
+    meet one begins.
+
     Slots may not go back. When time passes, idle servers serve their reserved tasks by earliest
     deadline first, as in `RescueEnvironment`.
 
@@ -92,7 +95,7 @@ class RescueDesk:
     down
         Servers that have failed.
     remaining
-        Work left of the reserved tasks of the last plan, TMAC, shape [H].
+        Work left of the tasks of `promised` of the last plan, TMAC, shape [H].
     failed, given_up
         How many reserved tasks missed their deadline, and how many were dropped from a plan because
         they could not be met any more.
@@ -170,7 +173,7 @@ class RescueDesk:
         if decision is None:
             return
         server, profile = checked_placement(
-            decision, self.opened, observation.idle, observation.slot
+            decision, self.instance, observation.idle, observation.slot
         )
         self.running[server] = self.slot, observation.device, server, profile
         self._idle[server] = False
@@ -258,7 +261,8 @@ class RescueDesk:
             at = self.slot - self.shift
             if at < self.instance.horizon:
                 self._guard.serve(at, self._idle, self.remaining)
-                self.failed += int(self._guard.failed(at, self.remaining).sum())
+                failed = self._guard.failed(at, self.remaining)
+                self.failed += int(failed[: len(self.windows)].sum())
             self.slot += 1
             used_up = self.slot - self.shift >= self.instance.horizon
             every, horizon = self.every or self.slot + 1, self.opened.horizon
@@ -288,11 +292,9 @@ class RescueDesk:
 
     def _follow(self, instance: RescueInstance) -> None:
         """Go on with an instance whose first slot is the present one."""
-        if instance.outage is not None:
-            raise OptionError("instance.outage: a session takes outages as events 'down' and 'up'")
         self.instance, self.shift = instance, self.slot
         self._guard = RescueEnvironment(instance).guard
-        self.remaining = instance.reserved.demand.copy()
+        self.remaining = instance.promised.demand.copy()
         self._ended = []
         busy = self.down.union(self.running)
         self._idle = np.array([k not in busy for k in range(self.opened.servers)])
@@ -304,7 +306,7 @@ class RescueDesk:
         """
         left = [
             one._replace(left=float(work))
-            for one, work in zip(self.windows, self.remaining, strict=True)
+            for one, work in zip(self.windows, self.remaining, strict=False)  # then outages
             if one.end >= self.slot and work > _DONE * one.left
         ]
         horizon = self.opened.horizon

@@ -48,7 +48,8 @@ def planned(desk: RescueDesk, slots: Ints) -> RescueInstance:
             if value.shape[axis] == opened.horizon:
                 fields[one.name] = np.take(value, slots, axis=axis)
     fields["profit"] = _profit(opened, fields["profit"], fields["capacity"], slots)
-    windows = _met(desk, desk.windows_until(desk.slot + slots.size), fields["capacity"])
+    up = np.take(opened.available, slots, axis=1)
+    windows = _met(desk, desk.windows_until(desk.slot + slots.size), up)
     desk.windows = windows
     fields["reserved"] = ReservedTasks(
         np.array([one.server for one in windows], dtype=np.int64),

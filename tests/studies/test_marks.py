@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from edgeopt.instances.rescue import ReservedTasks
 from edgeopt.studies import find_system, registry, study
 from edgeopt.studies.drawing import Bars, Curves, Lanes, Panels, visible
 from edgeopt.studies.live import live_of
@@ -20,6 +21,7 @@ from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pages.study import pictures_of
 from edgeopt.studies.pictures import overview, vector
 from edgeopt.studies.pictures.canvas import (
+    HATCHES,
     INK,
     MUTED,
     PALETTE,
@@ -54,8 +56,9 @@ ODD = {
 """Instances without requests or tasks, with values of 0 and below, and with many resources."""
 
 NAMES = [f"{system}, usual" for system in SYSTEMS]
-NAMES += ["rescue, nothing arrives", *(f"{name}, {one}" for name, of in ODD.items() for one in of)]
-LEAN = [*NAMES[:5], "rescue, nothing arrives", "idn, silent", "edr, negative prices"]
+NAMES += ["rescue, nothing arrives", "rescue, outages"]
+NAMES += [f"{name}, {one}" for name, of in ODD.items() for one in of]
+LEAN = [*NAMES[:7], "idn, silent", "edr, negative prices"]
 
 
 def twins(system: str) -> list[Any]:
@@ -77,6 +80,11 @@ def case_of(name: str) -> Case:
     elif which == "nothing arrives":
         instance = make(rng=1, **SMALL[system])
         instance = instance.replace(arrival=0.0 * instance.arrival)
+    elif which == "outages":
+        instance = make(rng=1, **SMALL[system])
+        instance = instance.replace(reserved=ReservedTasks([0], [4], [7], [0.5]))
+        last = instance.horizon - 1
+        instance = instance.down(0, 0, 3).down(0, last, last).down(1, 5, 6).down(1, 7, 8)
     else:
         instance = ODD[system][which]()[which]
     given = study({name: instance}, twins(system), system=record, runs=6, progress=False)
@@ -593,6 +601,20 @@ def retraining(case: Case, found: list[Any]) -> None:
     for span in (span for one in found for spans in one.lanes.values() for span in spans):
         if slots := re.search(r"slots (\d+) to (\d+)$", span.label):
             assert (span.begin, span.end) == (int(slots[1]), int(slots[2]))
+    if case.instance.outage is not None:
+        for one in found:
+            for server, spans in enumerate(one.lanes.values()):
+                down = [span for span in spans if span.style == "planned outage"]
+                drawn = np.zeros(case.instance.horizon, dtype=bool)
+                for span in down:
+                    drawn[int(span.begin) : int(span.end)] = True
+                assert np.array_equal(drawn, case.instance.outage[server])
+                # Those that touch are one.
+                assert len(down) == (np.diff(drawn, prepend=False) & drawn).sum()
+            # Hatched, and not the colour of anything that happens.
+            assert list(one.styles).index("planned outage") % len(HATCHES)
+            assert list(one.styles.values()).count(one.styles["planned outage"]) == 1
+            assert contrast(one.styles["planned outage"], PAPER) >= 3.0
 
 
 _SAYS: dict[tuple[str, str], Any] = {

@@ -19,7 +19,7 @@ from edgeopt.studies.drawing import (
 )
 from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.live import Live, Slider
-from edgeopt.studies.pictures.canvas import MUTED, axis_limits, colours, lead, policy_styles
+from edgeopt.studies.pictures.canvas import INK, MUTED, axis_limits, colours, lead, policy_styles
 from edgeopt.studies.rescue.policies import ONLINE, SAFE
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
@@ -170,10 +170,22 @@ def _gantt_title(case: Case) -> str:
 
 
 _WINDOW, _FAILED, _WORK = "reserved window", "failed task", "reserved work"
+_OUTAGE: Final = "planned outage"
+
+
+def _outages(instance: RescueInstance, server: int) -> Iterator[Span]:
+    """Yield the outages of a server, those that touch as one."""
+    if instance.outage is not None:
+        down = np.concatenate(([False], instance.outage[server], [False]))
+        for first, stop in np.flatnonzero(down[1:] != down[:-1]).reshape(-1, 2).tolist():
+            yield Span(first, stop, _OUTAGE, 0.05, 1.0, f"outage, slots {first} to {stop}")
 
 
 def lanes(case: Case, policy: str) -> Lanes:
-    """Describe one run: retraining above; below, windows of reserved tasks and work on them."""
+    """Describe one run: retraining above; below, windows of reserved tasks and work on them.
+
+    An outage takes the whole height of a lane.
+    """
     instance: RescueInstance = case.instance
     run = case.replay(policy)
     devices, profiles, accepted = (
@@ -185,6 +197,8 @@ def lanes(case: Case, policy: str) -> Lanes:
     spans: dict[int, list[Span]] = {server: [] for server in range(shown)}
     names = distinct(instance.name_of("profile", p) for p in range(instance.profiles))
     shade = colours([_WORK, _FAILED, *(f"retraining, {name}" for name in names)])
+    # Second, so that it is hatched.
+    out = {_WORK: shade[_WORK], _OUTAGE: INK} if instance.outage is not None else {}
     for one in stretches(devices, profiles, accepted):
         if one.server < shown:
             device, profile = instance.name_of("device", one.device), names[one.profile]
@@ -199,6 +213,8 @@ def lanes(case: Case, policy: str) -> Lanes:
             style = _FAILED if failed[i] else _WINDOW
             label = f"reserved {instance.name_of('task', i)}"
             spans[server].append(Span(begin, end, style, 0.05, 0.35, label))
+    for server, own in spans.items():
+        own += _outages(instance, server)
     for server, t in np.argwhere(share[:shown] > 0).tolist():
         spans[server].append(Span(t, t + 1, _WORK, 0.05, 0.05 + 0.3 * float(share[server, t])))
     return Lanes(
@@ -208,7 +224,7 @@ def lanes(case: Case, policy: str) -> Lanes:
         dict(
             zip(distinct(instance.name_of("server", k) for k in spans), spans.values(), strict=True)
         ),
-        {**shade, _WINDOW: MUTED},
+        {**out, **shade, _WINDOW: MUTED},
         shown_of(shown, instance.servers, "server"),
     )
 
@@ -219,7 +235,7 @@ GANTT = Picture(
     lambda case: Panels([lanes(case, policy) for policy in _chosen(case)]),
     "The first run. Upper half of a lane: retraining runs, a colour and a pattern per profile. "
     "Lower half: windows of reserved tasks, filled by the share of each slot that serves them; the "
-    "window of a task that is not finished in time is red.",
+    "window of a task that is not finished in time is red. A planned outage takes the whole lane.",
 )
 
 

@@ -78,7 +78,7 @@ def test_a_tasks_use_is_a_subgradient():
         chain = Chain.of(instance, states)
 
         def bound(price, states=states, chain=chain):
-            values = state_values(chain, states.first, price[np.newaxis, :, :, np.newaxis])
+            values = state_values(chain, states.first, price[np.newaxis, :, np.newaxis])
             worth = values.value[states.first[:-1]].sum() + (chain.arrival * price).sum()
             return worth, chain.arrival - acceptances(chain, states.first, price, values)
 

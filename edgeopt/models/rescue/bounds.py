@@ -144,7 +144,7 @@ def safe_bound(
     def single(price: Floats) -> Point:
         nonlocal priced
         priced += 1
-        values = state_values(chain, states.first, price[np.newaxis, :, :, np.newaxis])
+        values = state_values(chain, states.first, price[np.newaxis, :, np.newaxis])
         parts = values.value[states.first[:-1]]
         value = float(parts.sum() + (chain.arrival * price).sum())
         return Point(value, price, parts, acceptances(chain, states.first, price, values))

@@ -25,6 +25,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, interval_loads
 from edgeopt.kernels import compiled
+from edgeopt.models.rescue.kernels import FAST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -273,7 +274,7 @@ class Chain(NamedTuple):
     slot: Integers  # [N+1]
     following: Integers  # [N, D+1]
     room: Integers  # longest run that a state permits, [N]
-    profit: Floats  # expected, [T, J, K, L]
+    profit: Floats  # expected, [T, K, L, J]: loops over devices run along memory
     arrival: Floats  # [T, J]
     duration: Floats  # [L, D]
     longest: Integers  # longest run of a profile, [L]
@@ -282,7 +283,8 @@ class Chain(NamedTuple):
     def of(cls, instance: RescueInstance, states: ServerStates) -> Chain:
         """Gather what the kernels need."""
         arrays = (
-            states.slot, states.following, states.longest, instance.expected_profit,
+            states.slot, states.following, states.longest,
+            instance.expected_profit.transpose(0, 2, 3, 1),
             instance.arrival, instance.duration, instance.longest,
         )  # fmt: skip
         return cls(instance.arrivals == "exclusive", *map(fixed, arrays))
@@ -302,32 +304,37 @@ class StateValues(NamedTuple):
     future: Floats  # F_l(n), minus infinity where a run of the profile is not safe; [N, L]
     waiting: Floats  # W_j(n), equal for all devices if arrivals are exclusive: [N, 1] or [N, J]
 
-
-NO_ROUTES: Final = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    @classmethod
+    def empty(cls, chain: Chain) -> StateValues:
+        """Return arrays to fill in."""
+        states, steps = chain.room.size, 1 if chain.exclusive else chain.arrival.shape[1]
+        future, waiting = np.empty((states, chain.longest.size)), np.empty((states, steps))
+        return cls(np.zeros(states + 1), future, waiting)
 
 
 def state_values(
     chain: Chain,
     first: Integers,
     elsewhere: Floats | None = None,
-    routes: Sequence[NDArray[Any]] = NO_ROUTES,
+    routes: Sequence[NDArray[Any]] = (),
     servers: Sequence[int] | None = None,
 ) -> StateValues:
     """Return the values of servers, by default of all, that tasks are offered or routed to.
 
-    A task that is offered has to beat its worth `elsewhere`, [K or 1, T, J, paths]: a price, or
-    what other servers offer on every one of several paths, of which the mean is taken. `routes` has
-    rows, pairs and masses of `Routes`: its tasks come to a server whatever the states of others.
+    A task that is offered has to beat its worth `elsewhere`, [K or 1, T, paths, J] and not
+    negative: a price, or what other servers offer on every one of several paths, of which the mean
+    is taken. `routes` has rows, pairs and masses of `Routes`: its tasks come to a server whatever
+    the states of others.
     """
-    states, steps = chain.room.size, 1 if chain.exclusive else chain.arrival.shape[1]
-    future, waiting = np.empty((states, chain.longest.size)), np.empty((states, steps))
-    values = StateValues(np.zeros(states + 1), future, waiting)
-    if elsewhere is None:
-        elsewhere = np.empty((1, *chain.arrival.shape, 0))
+    values = StateValues.empty(chain)
     for server in range(first.size - 1) if servers is None else servers:
-        against = elsewhere[server if elsewhere.shape[0] > 1 else 0]
         start, stop = int(first[server]), int(first[server + 1])
-        _value(chain, start, stop, server, against, *routes, *values)
+        if elsewhere is None:
+            _routed(chain, start, stop, server, *routes, *values)
+            continue
+        paths = elsewhere.shape[2]
+        against = elsewhere[server if elsewhere.shape[0] > 1 else 0]
+        _value(chain, start, stop, server, against, np.full(paths, 1.0 / paths), *values)
     return values
 
 
@@ -366,13 +373,60 @@ def futures(chain: Chain, n: int, value: Floats, future: Floats) -> None:
         future[profile] = total
 
 
-@compiled
-def _best(chain: Chain, t: int, device: int, server: int, future: Floats) -> float:
-    """Return the largest profit and value of what follows over profiles."""
-    best = -np.inf
+@compiled(writes="best", fastmath=FAST)
+def _best(chain: Chain, t: int, server: int, future: Floats, best: Floats) -> None:
+    """Fill in the largest profit and value of what follows over profiles, for every device."""
+    best[:] = -np.inf
     for profile in range(future.size):
-        best = max(best, chain.profit[t, device, server, profile] + future[profile])
-    return best
+        ahead, profit = future[profile], chain.profit[t, server, profile]
+        if ahead > -np.inf:
+            for j in range(best.size):
+                best[j] = max(best[j], profit[j] + ahead)
+
+
+@compiled(fastmath=FAST)
+def _added(arrival: Floats, best: Floats, wait: float, elsewhere: Floats, mass: Floats) -> float:
+    """Return what the tasks of a slot add that beat waiting and their worth elsewhere."""
+    total = 0.0
+    for path in range(elsewhere.shape[0]):
+        other, part = elsewhere[path], 0.0
+        for j in range(best.size):
+            part += arrival[j] * max(0.0, best[j] - wait - other[j])
+        total += mass[path] * part
+    return total
+
+
+@compiled(writes="value future waiting best")
+def state_value(
+    chain: Chain,
+    n: int,
+    server: int,
+    elsewhere: Floats,
+    mass: Floats,
+    value: Floats,
+    future: Floats,
+    waiting: Floats,
+    best: Floats,
+) -> None:
+    """Fill in the values of a state in which tasks are offered that are worth so much elsewhere.
+
+    That has the shape [paths, J], and the paths have masses.
+    """
+    t = chain.slot[n]
+    futures(chain, n, value, future[n])
+    _best(chain, t, server, future[n], best)
+    total = value[chain.following[n, 0]]
+    if chain.exclusive:
+        waiting[n, 0] = total
+        value[n] = total + _added(chain.arrival[t], best, total, elsewhere, mass)
+        return
+    for j in range(best.size - 1, -1, -1):
+        wait = waiting[n, j] = total
+        if best[j] > wait:
+            for path in range(elsewhere.shape[0]):
+                gain = max(0.0, best[j] - wait - elsewhere[path, j])
+                total += chain.arrival[t, j] * mass[path] * gain
+    value[n] = total
 
 
 @compiled(writes="value future waiting")
@@ -382,6 +436,25 @@ def _value(
     stop: int,
     server: int,
     elsewhere: Floats,
+    mass: Floats,
+    value: Floats,
+    future: Floats,
+    waiting: Floats,
+) -> None:
+    """Fill in the values of a server that is offered tasks."""
+    best = np.empty(chain.arrival.shape[1], dtype=np.float64)
+    # Backward induction over the states, as in Bellman 1957.
+    for n in range(stop - 1, start - 1, -1):
+        other = elsewhere[chain.slot[n]]
+        state_value(chain, n, server, other, mass, value, future, waiting, best)
+
+
+@compiled(writes="value future waiting")
+def _routed(
+    chain: Chain,
+    start: int,
+    stop: int,
+    server: int,
     first: Integers,
     pair: Integers,
     mass: Floats,
@@ -389,36 +462,39 @@ def _value(
     future: Floats,
     waiting: Floats,
 ) -> None:
-    """Fill in the values of a server that is offered tasks, or that they are routed to."""
-    devices, paths = elsewhere.shape[1], elsewhere.shape[2]
-    profiles = chain.longest.size
-    # Backward induction over the states, as in Bellman 1957.
+    """Fill in the values of a server that tasks are routed to."""
+    devices, profiles = chain.arrival.shape[1], chain.longest.size
     for n in range(stop - 1, start - 1, -1):
         t, after = chain.slot[n], future[n]
         futures(chain, n, value, after)
-        wait = value[chain.following[n, 0]]
+        wait = total = value[chain.following[n, 0]]
         waiting[n, 0] = wait
-        total = wait
         for j in range(devices - 1, -1, -1):
             if not chain.exclusive:
-                wait = total
-                waiting[n, j] = wait
-            if first.size > 0:
-                row = t * devices + j
-                for route in range(first[row], first[row + 1]):
-                    if pair[route] // profiles == server:
-                        profile = pair[route] % profiles
-                        gain = chain.profit[t, j, server, profile] + after[profile] - wait
-                        if gain > 0.0:
-                            total += mass[route] * gain
-            elif chain.arrival[t, j] > 0.0:
-                best = _best(chain, t, j, server, after) - wait
-                if best > 0.0:
-                    ahead = 0.0
-                    for path in range(paths):
-                        ahead += max(0.0, best - elsewhere[t, j, path])
-                    total += chain.arrival[t, j] * (ahead / paths)
+                wait = waiting[n, j] = total
+            row = t * devices + j
+            for route in range(first[row], first[row + 1]):
+                if pair[route] // profiles == server:
+                    profile = pair[route] % profiles
+                    gain = chain.profit[t, server, profile, j] + after[profile] - wait
+                    if gain > 0.0:
+                        total += mass[route] * gain
         value[n] = total
+
+
+@compiled(writes="kind best", fastmath=FAST)
+def _chosen(
+    chain: Chain, t: int, server: int, future: Floats, kind: NDArray[np.int32], best: Floats
+) -> None:
+    """Fill in the best profile of every device whose run is worth more than `best`, else L."""
+    kind[:] = future.size
+    for profile in range(future.size):
+        ahead, profit = future[profile], chain.profit[t, server, profile]
+        if ahead > -np.inf:
+            for j in range(best.size):
+                worth = profit[j] + ahead
+                kind[j] = profile if worth > best[j] else kind[j]
+                best[j] = max(best[j], worth)
 
 
 @compiled(writes="chance use")
@@ -436,26 +512,29 @@ def _accepted(
     # Chances of states by the forward equation of the Markov chain that the choices make.
     chance[start] = 1.0
     horizon, devices = chain.arrival.shape
+    profiles = chain.longest.size
+    kind, best = np.empty(devices, dtype=np.int32), np.empty(devices, dtype=np.float64)
+    begun = np.empty(profiles, dtype=np.float64)
     for n in range(start, stop):
         here = chance[n]
         if here == 0.0:
             continue
         t = chain.slot[n]
-        left = here
         for j in range(devices):
-            begins = chain.arrival[t, j] * (here if chain.exclusive else left)
-            if begins == 0.0:
-                continue
-            wait = waiting[n, 0 if chain.exclusive else j]
-            best, threshold = -1, wait + price[t, j]
-            for profile in range(future.shape[1]):
-                worth = chain.profit[t, j, server, profile] + future[n, profile]
-                if worth > threshold:
-                    best, threshold = profile, worth
-            if best >= 0:
+            best[j] = waiting[n, 0 if chain.exclusive else j] + price[t, j]
+        _chosen(chain, t, server, future[n], kind, best)
+        left = here
+        begun[:] = 0.0
+        for j in range(devices):
+            if kind[j] < profiles:
+                begins = chain.arrival[t, j] * (here if chain.exclusive else left)
                 use[t, j] += begins
                 left -= begins
-                for d in range(1, min(chain.longest[best], horizon - 1 - t) + 1):
-                    if chain.duration[best, d - 1] > 0.0:
-                        chance[chain.following[n, d]] += begins * chain.duration[best, d - 1]
+                begun[kind[j]] += begins
+        for profile in range(profiles):
+            if begun[profile] > 0.0:
+                for d in range(1, min(chain.longest[profile], horizon - 1 - t) + 1):
+                    part = begun[profile] * chain.duration[profile, d - 1]
+                    if part > 0.0:
+                        chance[chain.following[n, d]] += part
         chance[chain.following[n, 0]] += left

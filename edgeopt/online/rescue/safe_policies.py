@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -11,7 +12,13 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
-from edgeopt.models.rescue.server_states import Chain, ServerStates, StateValues, state_values
+from edgeopt.models.rescue.server_states import (
+    Chain,
+    ServerStates,
+    StateValues,
+    state_value,
+    state_values,
+)
 from edgeopt.online.rescue.environment import Placement
 from edgeopt.online.rescue.lookup_tables import (
     Guard,
@@ -298,6 +305,12 @@ def _states_of(instance: RescueInstance, bound: SafeBound | None = None) -> Serv
     """Return states that no run of a policy exceeds; those of a bound serve if they are exact."""
     if bound is not None and bound.exact:
         return bound.states
+    return _rounded_up(instance)
+
+
+@lru_cache(maxsize=1)
+def _rounded_up(instance: RescueInstance) -> ServerStates:
+    """List the states once for all policies of an instance."""
     return ServerStates.of(instance, up=True)
 
 
@@ -381,7 +394,7 @@ class PriceGreedy(SafePolicy):
         if sizes != instance.shape[:3]:
             raise OptionError("bound is one of another instance: its prices have another shape")
         states = _states_of(instance, bound)
-        price = self.share * bound.price[np.newaxis, :, :, np.newaxis]
+        price = self.share * bound.price[np.newaxis, :, np.newaxis]
         return states, state_values(Chain.of(instance, states), states.first, price), None
 
 
@@ -424,77 +437,164 @@ class CompetingOffers(PriceGreedy):
         states, values, _ = super()._prepare(instance)
         chain = Chain.of(instance, states)
         if instance.servers == 1:  # nobody else offers anything
-            nothing = np.zeros((1, *chain.arrival.shape, 1))
+            nothing = np.zeros((1, instance.horizon, 1, instance.devices))
             return states, state_values(chain, states.first, nothing), None
-        check_room("paths * slots * devices * servers", self.paths, *instance.shape[:3])
+        check_room("paths * devices * servers", self.paths, *instance.shape[1:3])
         steps = 1 if chain.exclusive else instance.devices
         rng = np.random.default_rng(self.seed)
+        places = np.empty((self.paths, instance.horizon, instance.servers), dtype=np.int64)
         for number in range(self.rounds):
             coins = rng.random((self.paths, instance.horizon, steps, 2))
-            offers = np.zeros((instance.servers, *chain.arrival.shape, self.paths))
-            _sample(chain, states.first, values.future, values.waiting, coins, offers)
-            new = state_values(chain, states.first, offers)
+            followed = chain, states.first, coins, values.future, values.waiting, places
+            _sample(*followed)
+            new = StateValues.empty(chain)
+            _against_offers(*followed, *new)
             both = zip(values, new, strict=True)
             values = StateValues(*(0.5 * (old + now) for old, now in both)) if number else new
         return states, values, None
 
 
-@compiled(writes="offers")
-def _sample(
-    chain: Chain, first: Integers, future: Floats, waiting: Floats, coins: Floats, offers: Floats
+@compiled(writes="place offers")
+def _follow(
+    chain: Chain,
+    t: int,
+    coins: Floats,
+    future: Floats,
+    waiting: Floats,
+    place: Integers,
+    offers: Floats,
 ) -> None:
-    """Follow a policy on sample paths; fill in what all other idle servers offer, [K, T, J, n].
+    """Follow a policy through a slot; fill in what all other idle servers offer, [K, J], if asked.
 
-    `coins` has shape [n, T, S, 2].
+    `coins` has the shape [S, 2].
     """
-    horizon, devices = chain.arrival.shape
-    servers = first.size - 1
-    place = np.empty(servers, dtype=np.int64)
+    devices, servers = chain.arrival.shape[1], place.size
+    # Which device comes if at most one does: none if it is `devices`.
+    comes, total = devices, 0.0
+    if chain.exclusive:
+        for j in range(devices):
+            total += chain.arrival[t, j]
+            if coins[0, 0] < total:
+                comes = j
+                break
+    begun, profile = -1, -1
+    for j in range(devices):
+        if chain.exclusive and comes != j and not offers.size:
+            continue
+        if not chain.exclusive:
+            comes = j if coins[j, 0] < chain.arrival[t, j] else devices
+        best, second, server, kind = 0.0, 0.0, -1, -1
+        for k in range(servers):
+            if chain.slot[place[k]] != t:
+                continue
+            n, own = place[k], 0.0
+            wait = waiting[n, 0 if chain.exclusive else j]
+            for one in range(future.shape[1]):
+                gain = chain.profit[t, k, one, j] + future[n, one] - wait
+                if gain > own:
+                    own = gain
+                    if gain > best:
+                        kind = one
+            if own > best:
+                best, second, server = own, best, k
+            elif own > second:
+                second = own
+        # What others would add, as prices of a second-price auction (Vickrey 1961).
+        for k in range(offers.shape[0]):
+            offers[k, j] = second if k == server else best
+        if comes == j and server >= 0:
+            begun, profile = server, kind
+            if not chain.exclusive:
+                place[begun] = _run(chain, place[begun], profile, coins[j, 1])
+    if chain.exclusive and begun >= 0:
+        place[begun] = _run(chain, place[begun], profile, coins[0, 1])
+
+
+@compiled(writes="places")
+def _sample(
+    chain: Chain,
+    first: Integers,
+    coins: Floats,
+    future: Floats,
+    waiting: Floats,
+    places: Integers,
+) -> None:
+    """Follow a policy on sample paths; fill in where servers are at the start of slots, [n, T, K].
+
+    `coins` has the shape [n, T, S, 2].
+    """
+    horizon, servers = chain.arrival.shape[0], first.size - 1
+    place, nothing = np.empty(servers, dtype=np.int64), np.empty((0, 0), dtype=np.float64)
     # Sample average: the same paths for all servers (common random numbers).
     for path in range(coins.shape[0]):
-        place[:] = first[:servers]
+        for k in range(servers):
+            place[k] = first[k]
         for t in range(horizon):
             for k in range(servers):
                 while chain.slot[place[k]] < t:
                     place[k] = chain.following[place[k], 0]
-            # Which device comes if at most one does: none if it is `devices`.
-            comes, total = devices, 0.0
+                places[path, t, k] = place[k]
+            _follow(chain, t, coins[path, t], future, waiting, place, nothing)
+
+
+@compiled(writes="value new_future new_waiting")
+def _against_offers(
+    chain: Chain,
+    first: Integers,
+    coins: Floats,
+    future: Floats,
+    waiting: Floats,
+    places: Integers,
+    value: Floats,
+    new_future: Floats,
+    new_waiting: Floats,
+) -> None:
+    """Fill in the values of servers whose tasks the others compete for on sample paths.
+
+    Offers are held for one slot at a time, and once for paths on which servers are in equal states.
+    """
+    paths, horizon, servers = places.shape
+    devices = chain.arrival.shape[1]
+    offers = np.empty((paths, servers, devices), dtype=np.float64)
+    mass, chosen = np.empty(paths, dtype=np.float64), np.empty(paths, dtype=np.int64)
+    against = np.empty((paths, devices), dtype=np.float64)
+    best, place = np.empty(devices, dtype=np.float64), np.empty(servers, dtype=np.int64)
+    last = np.empty(servers, dtype=np.int64)
+    for k in range(servers):
+        last[k] = first[k + 1] - 1
+    for t in range(horizon - 1, -1, -1):
+        count = 0
+        for path in range(paths):
+            same = count
             if chain.exclusive:
-                for j in range(devices):
-                    total += chain.arrival[t, j]
-                    if coins[path, t, 0, 0] < total:
-                        comes = j
+                for one in range(count):
+                    differs = False
+                    for k in range(servers):
+                        here, other = places[path, t, k], places[chosen[one], t, k]
+                        idle = chain.slot[here] == t
+                        if idle != (chain.slot[other] == t) or (idle and here != other):
+                            differs = True
+                    if not differs:
+                        same = one
                         break
-            begun, profile = -1, -1
-            for j in range(devices):
-                if not chain.exclusive:
-                    comes = j if coins[path, t, j, 0] < chain.arrival[t, j] else devices
-                best, second, server, kind = 0.0, 0.0, -1, -1
+            if same == count:
+                chosen[count], mass[count] = path, 0.0
                 for k in range(servers):
-                    if chain.slot[place[k]] != t:
-                        continue
-                    n, own = place[k], 0.0
-                    wait = waiting[n, 0 if chain.exclusive else j]
-                    for one in range(future.shape[1]):
-                        gain = chain.profit[t, j, k, one] + future[n, one] - wait
-                        if gain > own:
-                            own = gain
-                            if gain > best:
-                                kind = one
-                    if own > best:
-                        best, second, server = own, best, k
-                    elif own > second:
-                        second = own
-                # What others would add, as prices of a second-price auction (Vickrey 1961).
-                for k in range(servers):
-                    offers[k, t, j, path] = second if k == server else best
-                if comes == j and server >= 0:
-                    begun, profile = server, kind
-                    if not chain.exclusive:
-                        coin = coins[path, t, j, 1]
-                        place[begun] = _run(chain, place[begun], profile, coin)
-            if chain.exclusive and begun >= 0:
-                place[begun] = _run(chain, place[begun], profile, coins[path, t, 0, 1])
+                    place[k] = places[path, t, k]
+                _follow(chain, t, coins[path, t], future, waiting, place, offers[count])
+                count += 1
+            mass[same] += 1.0 / paths
+        for k in range(servers):
+            if last[k] < first[k] or chain.slot[last[k]] != t:
+                continue
+            for one in range(count):
+                for j in range(devices):
+                    against[one, j] = offers[one, k, j]
+            while last[k] >= first[k] and chain.slot[last[k]] == t:
+                state_value(
+                    chain, last[k], k, against[:count], mass, value, new_future, new_waiting, best
+                )
+                last[k] -= 1
 
 
 @compiled

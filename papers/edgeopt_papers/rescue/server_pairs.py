@@ -121,7 +121,7 @@ def pair_values(
     for n, group in enumerate(groups):
         start = int(states.first[group[0]])
         if len(group) == 1:
-            against = price[np.newaxis, :, :, np.newaxis]
+            against = price[np.newaxis, :, np.newaxis]
             values = state_values(chain, states.first, against, servers=group)
             parts[n] = values.value[start]
             use += acceptances(chain, states.first, price, values, group)
@@ -202,7 +202,7 @@ def _choice(
     for side in range(2):
         server = pair.server if side == 0 else pair.other
         for one in range(future.shape[1]):
-            worth = chain.profit[t, j, server, one] + future[side, one]
+            worth = chain.profit[t, server, one, j] + future[side, one]
             if worth > threshold:
                 which, profile, threshold = side, one, worth
     return which, profile, threshold

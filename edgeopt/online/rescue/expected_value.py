@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks
+from edgeopt.kernels import compiled
+from edgeopt.online.rescue.lookup_tables import Guard, SlotTable, slot_blocks, steps_per_slot
 from edgeopt.online.rescue.policies import RescuePolicy, RoutedRule, ServerRule
 from edgeopt.online.rescue.safe_policies import Position, SafeRule
 
@@ -320,23 +321,60 @@ def _routed(
     instance: RescueInstance, rule: RoutedRule | ServerRule
 ) -> Iterator[NDArray[np.float64]]:
     """Follow the probability that each server is idle; yield the runs of each slot, [J, K, L]."""
-    independent = instance.arrivals == "independent"
-    busy = np.zeros((instance.servers, instance.horizon + instance.max_duration))
+    horizon, routes = instance.horizon, rule.routes
     every, outages = np.ones(instance.servers, dtype=np.bool_), instance.promised.demand
-    for t in range(instance.horizon):
+    valid = np.stack([rule.permitted(t, every, outages) for t in range(horizon)])
+    row = np.repeat(np.arange(instance.arrival.size), np.diff(routes.first))
+    slot, device = np.divmod(row, instance.devices)
+    server, profile = np.divmod(routes.pair, instance.profiles)
+    taken = np.ones(row.size, dtype=np.bool_)
+    if isinstance(rule, RoutedRule):
+        taken = rule.worth
+    else:
+        for slots in rule.score.blocks:
+            mine = (slot >= slots.start) & (slot < slots.stop)
+            score = rule.score.block(slots)[slot[mine] - slots.start, device[mine], server[mine]]
+            may = valid[slot[mine], server[mine]]
+            profile[mine] = np.where(may, score, -np.inf).argmax(axis=1)
+    share = np.diff(routes.cumulative, prepend=0.0)
+    heads = routes.first[:-1][np.diff(routes.first) > 0]
+    share[heads] = routes.cumulative[heads]
+    chance = share * instance.arrival[slot, device] * (taken & valid[slot, server, profile])
+    steps = steps_per_slot(instance)
+    begins = _begins(routes.first, server, profile, chance, instance.survival, horizon, steps)
+    for t in range(horizon):
+        ours = slice(*routes.first[[t * instance.devices, (t + 1) * instance.devices]])
         begun = np.zeros(instance.shape[1:4])
-        idle, valid = 1.0 - busy[:, t], rule.permitted(t, every, outages)
-        for j in np.flatnonzero(instance.arrival[t]):
-            if independent:  # the devices before may have taken the server in this very slot
-                idle = 1.0 - busy[:, t]
-            for share, answer in rule.distribution(t, int(j), valid):
-                if answer is None:
-                    continue
-                k, profile = answer
-                begins = float(idle[k] * instance.arrival[t, j] * share)
-                begun[j, k, profile] += begins
-                busy[k, t : t + instance.max_duration] += begins * instance.survival[profile]
+        np.add.at(begun, (device[ours], server[ours], profile[ours]), begins[ours])
         yield begun
+
+
+@compiled
+def _begins(
+    first: NDArray[np.int64],
+    server: NDArray[np.int64],
+    profile: NDArray[np.int64],
+    chance: NDArray[np.float64],
+    survival: NDArray[np.float64],
+    horizon: int,
+    steps: int,
+) -> NDArray[np.float64]:
+    """Return how many runs begin by each route: its chance, if its server is idle."""
+    rows, servers = (first.size - 1) // horizon // steps, server.max() + 1 if server.size else 1
+    begins, idle = np.zeros(chance.size), np.empty(servers)
+    busy = np.zeros((servers, horizon + survival.shape[1]))
+    for step in range(horizon * steps):
+        t = step // steps
+        # The devices before may have taken a server in this very slot.
+        for k in range(servers):
+            idle[k] = 1.0 - busy[k, t]
+        for route in range(first[step * rows], first[(step + 1) * rows]):
+            k = server[route]
+            begins[route] = idle[k] * chance[route]
+            if begins[route] > 0.0:
+                for d in range(survival.shape[1]):
+                    busy[k, t + d] += begins[route] * survival[profile[route], d]
+    return begins
 
 
 def _routed_by_state(

@@ -87,6 +87,26 @@ def log_profit_expectation(
                     row[m] *= factor[n, j]
 
 
+@compiled
+def log_profit(scale: float, gain: float, curvature: float, work: float) -> float:
+    """Return what a run earns that leaves enough time for transmission."""
+    return gain * math.log1p(curvature * work) * scale
+
+
+@compiled(writes="out")
+def _fill(
+    scale: Floats, gain: Floats, curvature: Floats, budget: Integers, work: Floats, out: Floats
+) -> None:
+    for n in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                for d in range(out.shape[4]):
+                    worth = 0.0
+                    if d < budget[j, k]:
+                        worth = log_profit(scale[n, j], gain[j], curvature[j], work[n, k, d])
+                    out[n, j, k, 0, d] = worth
+
+
 class ProfitModel(ABC):
     """Profits by formula, for sizes that must not exist in memory.
 
@@ -204,23 +224,21 @@ class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
 
     def block(self, slots: slice) -> Floats:
         """Compute the profits of runs accepted in a range of slots, shape [n, J, K, 1, D]."""
-        first, stop = slot_range(slots, self.shape[0])
-        duration = np.arange(1, self.max_duration + 1)
-        work = self._work(first, stop)[:, None]
-        gain = self.gain[:, None, None] * np.log1p(self.curvature[:, None, None] * work)
-        gain *= duration <= self.budget[:, :, None]
-        gain *= (self.weight * self.accuracy_gap(slice(first, stop)))[:, :, None, None]
-        return gain[:, :, :, None, :]
+        scale, work = self.factors(slots)
+        out = np.empty((*scale.shape, self.capacity.shape[0], 1, self.max_duration))
+        _fill(scale, self.gain, self.curvature, self.budget, work, out)
+        return out
 
-    def _work(self, first: int, stop: int) -> Floats:
-        """Work done in the d slots from t on, shape [n, K, D]."""
+    def factors(self, slots: slice) -> tuple[Floats, Floats]:
+        """Return weight times accuracy gap, [n, J], and the work done in d slots, [n, K, D]."""
+        first, stop = slot_range(slots, self.shape[0])
+        scale = self.weight * self.accuracy_gap(slice(first, stop))
         until = stop + self.max_duration - 1
         columns = np.minimum(np.arange(first, until), self.shape[0] - 1)
         windows = np.lib.stride_tricks.sliding_window_view(
             self.capacity[:, columns], self.max_duration, axis=1
         )
-        work: Floats = np.cumsum(windows, axis=2).transpose(1, 0, 2)
-        return work
+        return scale, np.ascontiguousarray(np.cumsum(windows, axis=2).transpose(1, 0, 2))
 
     def expected(self, slots: slice, duration: Floats, *, drop: bool) -> Floats:
         """Compute expected profits by a compiled kernel that stores no axis of durations."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import VIOLATED, edf_serve
+from edgeopt.instances.rescue.profit_models import LogProfit, log_profit
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.server_states import fixed
 from edgeopt.online.rescue.environment import Book, RescueTrajectory
@@ -26,6 +27,7 @@ from edgeopt.online.rescue.safe_policies import SafeRule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue.environment import RescueEnvironment
 
 
@@ -36,6 +38,17 @@ UNIFORM: Final = 3
 SAFE: Final = 4
 
 NOWHERE: Final = -1
+
+
+class Formula(NamedTuple):
+    """A `LogProfit` in a block of slots: only runs that begin are worth computing."""
+
+    scale: NDArray[np.float64]  # [n, J]
+    gain: NDArray[np.float64]  # [J]; empty where profits are a table
+    curvature: NDArray[np.float64]  # [J]
+    work: NDArray[np.float64]  # [n, K, D]
+    budget: NDArray[np.int64]  # [J, K]
+    end: int  # runs that end later earn nothing
 
 
 class System(NamedTuple):
@@ -51,6 +64,7 @@ class System(NamedTuple):
     profit: NDArray[np.float64]
     stride: NDArray[np.int64]
     """Steps in `profit` along slot, device, server, profile, duration; 0 on unexpanded axes."""
+    formula: Formula
 
 
 class Table(NamedTuple):
@@ -171,6 +185,21 @@ def _choose(
     return found
 
 
+@compiled
+def _profit(
+    system: System, n: int, device: int, server: int, profile: int, duration: int, slot: int
+) -> float:
+    """Return what a run earns that begins in a slot, the n-th of the block."""
+    stride, own = system.stride, system.formula
+    if own.gain.size == 0:
+        place = n * stride[0] + device * stride[1] + server * stride[2]
+        return float(system.profit[place + profile * stride[3] + (duration - 1) * stride[4]])
+    if duration > own.budget[device, server] or slot + duration > own.end:
+        return 0.0
+    work = own.work[n, server, duration - 1]
+    return log_profit(own.scale[n, device], own.gain[device], own.curvature[device], work)
+
+
 @compiled(writes="free_at place")
 def _begin(
     system: System,
@@ -191,15 +220,8 @@ def _begin(
     # Inverse transform sampling of the duration.
     distribution = system.duration_cumulative[profile]
     duration = 1 + _first_above(distribution, 0, distribution.size, coin)
-    stride = system.stride
     book.accepted[run, slot] += 1
-    book.reward[run, slot] += system.profit[
-        (slot - first) * stride[0]
-        + device * stride[1]
-        + server * stride[2]
-        + profile * stride[3]
-        + (duration - 1) * stride[4]
-    ]
+    book.reward[run, slot] += _profit(system, slot - first, device, server, profile, duration, slot)
     free_at[server] = slot + duration
     if table.kind == SAFE:
         place[server] = table.following[place[server], duration]
@@ -343,8 +365,10 @@ class RescueKernel:
         environment = self._environment
         instance = environment.instance
         exclusive = instance.arrivals == "exclusive"
-        profit, stride = np.zeros(1), np.zeros(5, dtype=np.int64)
-        if slots.stop:
+        profit, stride, formula = np.zeros(1), np.zeros(5, dtype=np.int64), _NO_FORMULA
+        if slots.stop and isinstance(instance.profit, LogProfit):
+            formula = _formula(instance, instance.profit, slots)
+        elif slots.stop:
             profit, stride = _flat(environment.profit.block(slots))
         return System(
             exclusive,
@@ -355,6 +379,7 @@ class RescueKernel:
             self._rule.guard or environment.guard,
             fixed(profit),
             fixed(stride),
+            formula,
         )
 
     def _table(self, slots: slice) -> Table:
@@ -393,6 +418,19 @@ class RescueKernel:
             np.repeat(instance.promised.demand[np.newaxis], runs, axis=0),
             np.tile(places, (runs, 1)),
         )
+
+
+def _formula(instance: RescueInstance, profit: LogProfit, slots: slice) -> Formula:
+    scale, work = profit.factors(slots)
+    longest = instance.horizon + (instance.max_duration if instance.beyond == "hold" else 0)
+    given = scale, profit.gain, profit.curvature, work, profit.budget
+    return Formula(*map(fixed, given), longest)
+
+
+_NO_FORMULA = Formula(
+    fixed(np.zeros((0, 0))), fixed(np.zeros(0)), fixed(np.zeros(0)), fixed(np.zeros((0, 0, 0))),
+    fixed(np.zeros((0, 0), np.int64)), 0,
+)  # fmt: skip
 
 
 def _flat(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

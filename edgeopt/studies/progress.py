@@ -1,9 +1,10 @@
-"""Progress bars on terminals."""
+"""Progress bars on terminals and in notebooks."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -11,31 +12,51 @@ if TYPE_CHECKING:
 
 
 class Step(Protocol):
-    """Called after each finished job."""
+    """Called after each finished job, and before one to say what is at work."""
 
-    def __call__(self, doing: str) -> None:
-        """Advance by one; `doing` names the stage of the job."""
+    def __call__(self, doing: str, advance: int = 1) -> None:
+        """Advance by so many jobs; `doing` names the stage, or the job."""
 
 
 @contextmanager
 def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
-    """Show a bar on standard error while the block runs."""
-    if not (sys.stderr.isatty() if show is None else show):
-        yield lambda doing: None
+    """Show a bar while the block runs: on standard error, or below the cell of a notebook.
+
+    Between jobs, what is at work and the time go on.
+    """
+    notebook = _in_notebook()
+    if not ((notebook or sys.stderr.isatty()) if show is None else show):
+        yield lambda doing, advance=1: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.markup import escape
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (
-        TextColumn("{task.description:<22}"),
+        SpinnerColumn(),
+        TextColumn("{task.description:<30}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=not notebook), transient=True) as bar:
         task = bar.add_task("starting", total=total)
 
-        def step(doing: str) -> None:
-            bar.update(task, advance=1, description=doing)
+        def step(doing: str, advance: int = 1) -> None:
+            bar.update(task, advance=advance, description=escape(doing))
 
         yield step
+
+
+def _in_notebook() -> bool:
+    """Tell whether a cell of a notebook is at work that can show what changes."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    kernel = shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
+    return kernel and find_spec("ipywidgets") is not None

@@ -315,19 +315,26 @@ class _Stages:
         self._short = {name: warm_up(one) if warm_up else None for name, one in named.items()}
 
     def _stage(
-        self, doing: str, call: Callable[..., Any], cells: Mapping[Any, Any]
+        self,
+        doing: Callable[[Any], str],
+        call: Callable[..., Any],
+        cells: Mapping[Any, Any],
+        advance: int = 1,
     ) -> dict[Any, Any]:
         found = {}
-        calls = ((call, given) for given in cells.values())
-        for cell, result in zip(cells, self._pool(calls), strict=True):
-            self._step(doing)
-            found[cell] = result
+        results = self._pool((call, given) for given in cells.values())
+        for cell in cells:
+            self._step(doing(cell), 0)
+            found[cell] = next(results)
+            self._step(doing(cell), advance)
+        next(results, None)  # ends the iteration
         return found
 
     def _solve(self, runs: int) -> None:
         """Solve the bounds that are missing, and anew those of the scenarios."""
         offline, environment = self.record.offline, self.record.policies.environment
-        solved = self._stage("solving benchmarks", BenchmarkEntry.solve, {
+        labels = {key: one.label for key, one in offline.bounds.items()}
+        solved = self._stage(lambda cell: f"bound {labels[cell[1]]}", BenchmarkEntry.solve, {
             (name, key): (
                 offline.bounds[key], instance, environment, self.seed, runs, self.bound_time,
             )
@@ -350,7 +357,8 @@ class _Stages:
         self._solve(runs)
         environment, objective = self.record.policies.environment, self.record.objective
         once = {key for key, one in self.ran.items() if one.trajectory.runs == 1}
-        self.ran |= self._stage("simulating policies", _simulate, {
+        titles = {one.name: one.title for one in self.entries}
+        self.ran |= self._stage(lambda cell: f"policy {titles[cell[1]]}", _simulate, {
             (name, one.name): (
                 environment, instance, self._short[name], self.policies[name][one.name],
                 objective, one.exact, self.seed, runs,
@@ -359,7 +367,7 @@ class _Stages:
             for one in self.entries
             if (name, one.name) not in once
         })  # fmt: skip
-        beside = self._stage("simulating policies", _beside, {
+        beside = self._stage(lambda _: "policies known exactly", _beside, {
             name: (
                 environment, instance, objective, self._candidates(name), self._of(name),
                 self.seed, runs,
@@ -367,7 +375,7 @@ class _Stages:
             for name, instance in self.named.items()
             if any(one.exact is None for one in self._of(name).values())
             and not getattr(environment(instance), "alike", False)
-        })  # fmt: skip
+        }, advance=0)  # fmt: skip
         return {
             name: {
                 "benchmarks": dict(self.benchmarks[name]),
@@ -400,7 +408,7 @@ class _Stages:
         """Check the claims on the first instances."""
         claims, verdicts = self.record.claims, {}
         if claims is not None and count:
-            verdicts = self._stage("checking claims", _check, {
+            verdicts = self._stage(lambda _: "checking claims", _check, {
                 name: (claims.pattern, self.named[name], claims.given(self.benchmarks[name]))
                 for name in list(self.named)[:count]
             })  # fmt: skip

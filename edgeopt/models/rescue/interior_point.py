@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.instances.edf import FEASIBLE, edf_order, edf_serve
-from edgeopt.instances.rescue import tight
+from edgeopt.instances.rescue import RescueInstance, tight
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.matrix import over_runs
 from edgeopt.models.rescue.newton_system import BandForm, BandNewton, ReservedColumns
@@ -49,11 +49,9 @@ class ColumnSet:
         return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
 
 
-def _gathered(parts: list[tuple[NDArray[np.bool_], Pairs, Floats]]) -> ColumnSet:
-    """Gather what masks take of pairs and profits of successive rows."""
-    width = np.concatenate([taken.sum(axis=1) for taken, _, _ in parts])
-    pairs = np.concatenate([pair[taken] for taken, pair, _ in parts])
-    profits = np.concatenate([profit[taken] for taken, _, profit in parts])
+def _gathered(parts: list[tuple[Ints, Pairs, Floats]]) -> ColumnSet:
+    """Gather the widths of successive rows, and pairs and profits of their columns."""
+    width, pairs, profits = (np.concatenate(part) for part in zip(*parts, strict=True))
     return ColumnSet(np.concatenate([[0], np.cumsum(width)]), pairs, profits)
 
 
@@ -66,7 +64,8 @@ def every_column(problem: P1Relaxation) -> ColumnSet:
         useful &= (problem.instance.arrival[slots] > 0.0)[:, :, None, None]
         taken = useful.swapaxes(2, 3).reshape(-1, every.size)
         flat = profit.swapaxes(2, 3).reshape(taken.shape)
-        parts.append((taken, np.broadcast_to(every, taken.shape), flat))
+        pair = np.broadcast_to(every, taken.shape)
+        parts.append((taken.sum(axis=1), pair[taken], flat[taken]))
     return _gathered(parts)
 
 
@@ -84,9 +83,12 @@ def find_columns(
         tables = (run_price, problem.usable, instance.arrival, row_price)
         of_slots = (table[slots] for table in tables)
         _top_columns(profit, *of_slots, margin, best[slots], pair, gain, width)
+        some = np.flatnonzero(width)  # few rows, where the prices are good
+        pair, gain = pair[some], gain[some]
         order = np.argsort(pair, axis=1)
         pair, gain = (np.take_along_axis(each, order, axis=1) for each in (pair, gain))
-        parts.append((np.arange(per_row) < width[:, None], pair, gain))
+        taken = np.arange(per_row) < width[some, None]
+        parts.append((width, pair[taken], gain[taken]))
     return _gathered(parts), best
 
 
@@ -135,6 +137,43 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     run_price = np.broadcast_to(high * length[:, None, :], problem.usable.shape)
     nothing = np.full(instance.arrival.shape, -np.inf)
     columns, _ = find_columns(problem, np.ascontiguousarray(run_price), nothing, per_row, 0.0)
+    return columns
+
+
+SAMPLE = 100
+"""Devices of the smaller program whose prices choose the first columns of a large one."""
+
+# Columns come first whose reduced profit at those prices is this close to the best of their row, as
+# a share of the largest of all.
+NEAR = 3e-3
+
+
+def sampled(problem: P1Relaxation) -> P1Relaxation:
+    """Return the program of evenly chosen devices, to which those of all slots are raised."""
+    instance = problem.instance
+    chosen = np.linspace(0, instance.devices - 1, SAMPLE).round().astype(int)
+    profit = [block[:, chosen] for _, block in problem.profit_blocks()]
+    part = instance.arrival[:, chosen]
+    share = instance.arrival.sum(axis=1) / np.maximum(part.sum(axis=1), np.finfo(float).tiny)
+    few = RescueInstance(
+        arrival=np.minimum(part * (1.0 - NEGLIGIBLE) * share[:, None], 1.0),
+        duration=instance.duration,
+        capacity=instance.capacity,
+        reserved=instance.reserved,
+        profit=np.concatenate(profit)[..., None],
+        arrivals=instance.arrivals,
+        outage=instance.outage,
+    )
+    return P1Relaxation(few, problem.forbid_unsafe, problem.overlap)
+
+
+def near_columns(problem: P1Relaxation, occupancy_price: Floats, per_row: int) -> ColumnSet:
+    """Return the columns whose reduced profit at some prices is close to the best of their row."""
+    run_price = problem.run_price(occupancy_price)
+    everything = np.full(problem.instance.arrival.shape, np.inf)
+    _, best = find_columns(problem, run_price, everything, 1, 0.0)
+    floor = best - NEAR * float(best.max(initial=0.0))
+    columns, _ = find_columns(problem, run_price, floor, per_row, 0.0)
     return columns
 
 

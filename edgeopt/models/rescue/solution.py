@@ -126,8 +126,8 @@ class PricedBound:
 
 
 DENSE_COLUMNS = 10_000_000  # up to this many columns T*J*K*L an allocation is a dense array
-# Entries of expected profit that are held at a time: 64 MB.
-BLOCK_ENTRIES = 8_000_000
+# Entries of expected profit that are held at a time, 64 MB, or kept if there are no more: 320 MB.
+BLOCK_ENTRIES, KEPT_ENTRIES = 8_000_000, 40_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,14 +217,17 @@ class P1Relaxation:
     def profit_blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield expected profits [n, J, K, L] of successive ranges of slots that fit in memory."""
         instance = self.instance
-        if math.prod(instance.shape[:4]) <= DENSE_COLUMNS:
+        entries = math.prod(instance.shape[:4])
+        if entries <= DENSE_COLUMNS:
             yield slice(0, instance.horizon), instance.expected_profit
             return
+        # What is kept is computed once, and every block is a view of it.
+        source = instance.expected_profit if entries <= KEPT_ENTRIES else None
         per_slot = instance.devices * instance.servers * instance.profiles
         length = max(1, BLOCK_ENTRIES // per_slot)
         for first in range(0, instance.horizon, length):
             slots = slice(first, min(first + length, instance.horizon))
-            yield slots, instance.expected_profit_block(slots)
+            yield slots, instance.expected_profit_block(slots) if source is None else source[slots]
 
     def run_price(self, occupancy_price: Floats) -> Floats:
         """Return the expected price of a run of every pair, shape [T, K, L], for prices [K, T]."""

@@ -160,6 +160,8 @@ def _array_or_model(_: RescueInstance, profit: Any) -> Any:
 
 
 _MOST: Final = 20  # notes on capacities of 0
+_NO_PROFITS: Final = {"reserved", "arrivals", "outage"}
+"""Fields on which no expected profit depends."""
 
 
 def _zero(place: Integers) -> str:
@@ -332,7 +334,10 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
             profit = replace(cast("Any", model), capacity=np.array(changes["capacity"], float))
             note = "profit.capacity: replaced together with capacity"
             return super().replace(**changes, profit=profit)._noted([note])
-        return super().replace(**changes)
+        made = super().replace(**changes)
+        if "expected_profit" in self.__dict__ and changes.keys() <= _NO_PROFITS:
+            made.__dict__["expected_profit"] = self.expected_profit
+        return made
 
     # --- outages ---------------------------------------------------------------------------
 

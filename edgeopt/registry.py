@@ -18,6 +18,12 @@ SYSTEMS: Final = "edgeopt.systems"
 POLICIES: Final = "edgeopt.policies"
 """Group of the `PolicyEntry` objects with their `system` set; of built-in systems, of sequences."""
 
+FOLLOWERS: Final = "edgeopt.followers"
+"""Group of what returns the policy that follows a plan, for built-in systems only."""
+
+CHECK: Final = EntryPoint("Check", "edgeopt.bounds:Check", "edgeopt.bounds")
+"""The class of what a bound is valid under, for plans, which stand below it."""
+
 INSTANCES: Final = "edgeopt.instances"
 """Group of the classes of instances, for built-in systems only: others have a record."""
 
@@ -37,21 +43,25 @@ _OWN: Final = {
     "rescue": {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
         POLICIES: "edgeopt.studies.rescue.policies:POLICIES",
+        FOLLOWERS: "edgeopt.online.rescue.policies:Rescue",
         INSTANCES: "edgeopt.instances.rescue.instance:RescueInstance",
     },
     "idn": {
         SYSTEMS: "edgeopt.studies.idn:SYSTEM",
         POLICIES: "edgeopt.studies.idn.policies:POLICIES",
+        FOLLOWERS: "edgeopt.online.idn.policies.static:PlannedPlacement.following",
         INSTANCES: "edgeopt.instances.idn.instance:IdnInstance",
     },
     "oinc": {
         SYSTEMS: "edgeopt.studies.oinc:SYSTEM",
         POLICIES: "edgeopt.studies.oinc.policies:POLICIES",
+        FOLLOWERS: "edgeopt.online.oinc.policies.loop:Oinc.following",
         INSTANCES: "edgeopt.instances.oinc.instance:OincInstance",
     },
     "edr": {
         SYSTEMS: "edgeopt.studies.edr:SYSTEM",
         POLICIES: "edgeopt.studies.edr.policies:POLICIES",
+        FOLLOWERS: "edgeopt.online.edr.policies.planned:Planned",
         INSTANCES: "edgeopt.instances.edr.instance:EdrInstance",
     },
     "tapfinger": {

@@ -77,6 +77,7 @@ class Extension:
     added: tuple[Rows, ...] = ()  # constraints that the other does not have, by component
     narrowed: Rows | None = None  # bounds of variables that are narrower, or fixed, as rows
     changed: tuple[str, ...] = ()  # sentences on what is missing, weaker or another
+    own: frozenset[str] = frozenset()  # names of variables that only the user's program has
 
     @property
     def program(self) -> Literal["as it is", "extended", "other"]:
@@ -218,10 +219,11 @@ def compare(model: Any, base: Any) -> Extension:
     for name, rows in ours.items():
         changed += _lost(rows, theirs.get(name))
     before = {variable.name: variable for variable in base.component_data_objects(Var)}
-    tight, whole_now = [], []
+    tight, whole_now, own = [], [], []
     for variable in data:
         was = before.pop(_name(variable, names), None)
         if was is None:
+            own.append(variable.name)
             continue
         low, high, whole = _range(variable)
         least, most, own_whole = _range(was)
@@ -236,7 +238,8 @@ def compare(model: Any, base: Any) -> Extension:
     if objectives[0] != objectives[1]:
         changed.append("the objective is another one")
     narrowed = Rows("narrower variables", tuple(tight), tuple(whole_now))
-    return Extension(tuple(added), narrowed if tight or whole_now else None, tuple(changed))
+    narrower = narrowed if tight or whole_now else None
+    return Extension(tuple(added), narrower, tuple(changed), frozenset(own))
 
 
 def _components(model: Any) -> tuple[dict[str, Rows], dict[int, str]]:

@@ -28,7 +28,7 @@ from edgeopt.solvers.residuals.linear import (
     reduced_costs,
     unsupported,
 )
-from edgeopt.solvers.solution import Status
+from edgeopt.solvers.solution import Solution, Status
 from edgeopt.solvers.tolerance import EPSILON
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from edgeopt.arrays import Floats as Vector
-    from edgeopt.solvers.solution import Solution
 
 
 NEAR: Final = 1e4
@@ -66,6 +65,8 @@ Exact: TypeAlias = dict[int, Fraction]
 
 def certificate_of(solution: Solution, *, point: bool, repair: bool, **about: Any) -> Certificate:
     """Return the certificate of a solution; its problem may know how to write one."""
+    if isinstance(solution.evidence, Solution):
+        solution = solution.evidence  # the linear program that a Pyomo model compiles to
     program = solution.problem
     own = getattr(program, "certificate", None)
     if own is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,18 +12,22 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.penalties import check_cap, late_price, served_cap, unserved_price
+from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.recourse import FrameRecourse, RoundsMaster, Served
+from edgeopt.models.plan import ProgramPlan, array_of, solved, values_of
 from edgeopt.solvers import Quality, solve
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
+    from edgeopt.solvers import Solution
 
 
 METHODS = ("benders", "highs")
@@ -35,7 +39,7 @@ PATIENCE = 20
 
 @in_html
 @dataclass(frozen=True, eq=False)
-class OfflinePlan:
+class OfflinePlan(ProgramPlan):
     """A plan over all frames, with a proven lower bound on the penalised cost of every other.
 
     Parameters
@@ -69,7 +73,14 @@ class OfflinePlan:
         Time it took.
     target
         The requested gap.
+    route, amount
+        Frame, slot, origin, site and type of what is served, shape [A, 5], and how many requests,
+        shape [A]; None where only rounds were planned.
+    solution
+        Of the program of one's own, see `of`; else None.
     """
+
+    system: ClassVar[str] = "edr"
 
     objective: float
     bound: float
@@ -87,6 +98,113 @@ class OfflinePlan:
     iterations: int
     seconds: float
     target: float
+    route: NDArray[np.int64] | None = field(default=None, repr=False)
+    amount: NDArray[np.float64] | None = field(default=None, repr=False)
+    solution: Solution | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls, program: Any, instance: EdrInstance, *, cap: ArrayLike | None = None, **solver: Any
+    ) -> Self:
+        """Solve a program of one's own: `colocation` of the instance, and what was added to it.
+
+        Parameters
+        ----------
+        program
+            The Pyomo model, with whole rounds or parts of them; or its `Solution`.
+        instance, cap
+            What it was built from.
+        **solver
+            Options for `edgeopt.solve`.
+
+        Returns
+        -------
+        OfflinePlan
+            With its cost recomputed from the instance. `program` says what became of the
+            constraints of `colocation`, which is built anew: where one is missing or weaker,
+            bounds are wider or the objective is another one, the bound is NaN.
+
+        Raises
+        ------
+        OptionError
+            If it is no Pyomo model or was changed since it was solved.
+        InputError
+            If a cap is refused, or the model has other variables than the instance.
+        SolverError
+            If no usable point was found.
+
+        Examples
+        --------
+        Site 0 serves no more than 40 requests in all:
+
+        >>> import pyomo.environ as pyo
+        >>> from edgeopt.instances.edr import generate
+        >>> from edgeopt.models.edr import OfflinePlan, colocation
+        >>> instance = generate(sites=2, tasks=1, frames=2, slots=2, rng=0)
+        >>> model = colocation(instance, relax=True)
+        >>> here = [model.y[key] for key in model.y if key[3] == 0]
+        >>> model.most = pyo.Constraint(expr=pyo.quicksum(here) <= 40)
+        >>> plan = OfflinePlan.of(model, instance)
+        >>> plan.program, bool(plan.duals_of("most")["most"] <= 0)
+        ('extended', True)
+        """
+        limit = check_cap(instance, cap)
+        rounds_of = getattr(getattr(program, "problem", program), "x", None)
+        relaxed = rounds_of is not None and all(x.is_continuous() for x in rounds_of.values())
+        solution, extension = solved(
+            program, lambda: colocation(instance, cap=cap, relax=relaxed), solver
+        )
+        rounds = np.maximum(array_of(solution, "x", (instance.frames, instance.tasks)), 0.0)
+        rounds = rounds if relaxed else np.rint(rounds)
+        flows = [key for key in values_of(solution, "y").items() if key[1] > 0.0]
+        route = np.array([key for key, _ in flows], dtype=np.int64).reshape(-1, 5)
+        amount = np.array([value for _, value in flows])
+        frame, slot, origin, site, kind = route.T
+        asked = instance.requests.astype(np.float64)
+        served = np.zeros(asked.shape)
+        np.add.at(served, (frame, slot, origin, kind), amount)
+        part = np.minimum(1.0, asked / np.where(served > 0.0, served, 1.0))
+        amount *= part[frame, slot, origin, kind]
+        unserved = (asked - np.minimum(served, asked)).sum(axis=(1, 2))
+        seconds = np.array([instance.request_seconds(t, s)[j, k, n] for t, s, j, k, n in route])
+        each = amount * instance.request_energy[site, kind]
+        unit = instance.energy_weight * instance.price[frame] * each
+        unit = unit + instance.delay_weight * seconds * amount
+
+        def per(values: Floats, *places: Any) -> Floats:
+            out = np.zeros((instance.frames, instance.types)[: len(places)])
+            np.add.at(out, places, values)
+            return out
+
+        missing = np.maximum(instance.rounds - rounds.sum(axis=0), 0.0)
+        training = (instance.round_energy * rounds).sum(axis=1)
+        paid = (instance.round_cost * rounds).sum(axis=1)
+        costs = per(unit, frame, kind)
+        lost = late_price(instance) @ missing + (unserved @ unserved_price(instance)).sum()
+        objective = float(paid.sum() + costs.sum() + lost)
+        return cls(
+            objective=objective,
+            bound=solution.bound if extension.program != "other" else np.nan,
+            rounds=rounds,
+            missing=missing,
+            cap=limit,
+            energy=training + per(each, frame),
+            training_energy=training,
+            training_cost=paid,
+            request_cost=costs.sum(axis=1),
+            type_cost=costs,
+            unserved=unserved,
+            accurate=per(amount * instance.accuracy[site, kind], frame),
+            method=solution.solver,
+            iterations=1,
+            seconds=solution.seconds.total,
+            target=solution.options.get("gap") or (GAP if relaxed else WHOLE_GAP),
+            route=route,
+            amount=amount,
+            solution=solution,
+            instance=instance,
+            extension=extension,
+        )
 
     @property
     def gap(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,11 +22,14 @@ from edgeopt.models.idn.greedy import (
     weighted,
 )
 from edgeopt.models.idn.matrix import assembled, offers
+from edgeopt.models.plan import ProgramPlan, array_of, solved, values_of
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.arrays import Floats
@@ -147,7 +150,7 @@ def _whole(allocation: NDArray[np.generic]) -> NDArray[np.bool_]:
 
 @in_html
 @dataclass(frozen=True, eq=False)
-class PlacementSolution:
+class PlacementSolution(ProgramPlan):
     """A feasible allocation with a proven upper bound on the gain of every other.
 
     Parameters
@@ -165,11 +168,90 @@ class PlacementSolution:
         Sum of the terms that objective and bound are differences of, ms; their own size by default.
     """
 
+    system: ClassVar[str] = "idn"
+
     allocation: NDArray[Any] = field(repr=False)
     objective: float
     bound: float
     solution: Solution = field(repr=False)
     size: float | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, program: Any, instance: IdnInstance, demand: Demand, **solver: Any) -> Self:
+        """Solve a program of one's own: a placement of the instance, and what was added to it.
+
+        Parameters
+        ----------
+        program
+            The Pyomo model, `placement` or `cooperative_placement`, relaxed or not, with more
+            constraints; or its `Solution`.
+        instance, demand
+            What it was built from; for a study the demand is normalised, as its values are.
+        **solver
+            Options for `edgeopt.solve`, such as ``gap`` or ``time_limit``.
+
+        Returns
+        -------
+        PlacementSolution
+            With the gain recomputed from the requests served. `program` says what became of the
+            constraints of the program, which is built anew: where one is missing or weaker,
+            bounds are wider or the objective is another one, the bound is NaN.
+
+        Raises
+        ------
+        OptionError
+            If it is no Pyomo model or was changed since it was solved.
+        InputError
+            If the demand does not belong to the instance, or the model has other variables.
+        SolverError
+            If no usable point was found.
+
+        Examples
+        --------
+        At most two models in all:
+
+        >>> import pyomo.environ as pyo
+        >>> from edgeopt.instances.idn import generate
+        >>> from edgeopt.models.idn import Demand, PlacementSolution, cooperative_placement
+        >>> instance = generate(horizon=2, rng=0)
+        >>> demand = Demand.of(instance, normalised=True)
+        >>> model = cooperative_placement(instance, demand, relax=True)
+        >>> model.licences = pyo.Constraint(expr=pyo.quicksum(model.x.values()) <= 2)
+        >>> plan = PlacementSolution.of(model, instance, demand)
+        >>> plan.scope
+        'policies that do what the program of edgeopt asks for and keep licences'
+        """
+        from edgeopt.models.idn import programs
+
+        def base() -> Any:
+            shares = solution_model.component("capacity") is not None
+            build = programs.cooperative_placement if shares else programs.placement
+            return build(instance, demand, relax=relaxed)
+
+        solution_model = getattr(program, "problem", program)
+        hosted = getattr(solution_model, "x", None)
+        relaxed = hosted is not None and all(one.is_continuous() for one in hosted.values())
+        solution, extension = solved(program, base, solver)
+        allocation = np.clip(array_of(solution, "x", instance.size.shape), 0.0, 1.0)
+        allocation[instance.pinned] = instance.empty[instance.pinned]
+        ranking = instance.ranking
+        saved = {
+            (int(n), *divmod(int(pair), instance.models)): ranking.repository_cost[n] - cost
+            for n, pair, cost in zip(ranking.type, ranking.pair, ranking.cost, strict=True)
+        }
+        gained = (
+            demand.weight[key[0]] * saved[key[1:]] * max(amount, 0.0)
+            for key, amount in values_of(solution, "q").items()
+        )
+        return cls(
+            allocation if relaxed else allocation > 0.5,
+            float(sum(gained)),
+            solution.bound if extension.program != "other" else np.nan,
+            solution,
+            size=solution.sizes[0],
+            instance=instance,
+            extension=extension,
+        )
 
     @property
     def gap(self) -> float:

@@ -14,8 +14,10 @@ from edgeopt.models.oinc.programs import (
     joint_misocp,
     slot_misocp,
 )
+from edgeopt.models.oinc.slot_program import SlotProgram
 
 __all__ = [
+    "SlotProgram",
     "WeightedSumBound",
     "allocation_program",
     "enough_slots",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from edgeopt.models.plan import ProgramPlan, array_of, solved
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_pairs
 from edgeopt.options import check_fields
@@ -19,6 +20,7 @@ from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -55,7 +57,7 @@ class P1Duals:
 @in_html
 @compact_repr
 @dataclass(frozen=True, eq=False)
-class P1Solution:
+class P1Solution(ProgramPlan):
     r"""A feasible point of P1-LP with a proven upper bound on OPT(LP).
 
     Parameters
@@ -73,7 +75,29 @@ class P1Solution:
         A dual feasible point.
     solution
         Status, residuals, timings and solver.
+
+    Examples
+    --------
+    A program of one's own, with a row per device, its bound and what a policy makes of it:
+
+    >>> import pyomo.environ as pyo
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.models.rescue import P1Solution, p1_lp
+    >>> from edgeopt.online.rescue import policy_value
+    >>> instance = generate(servers=2, devices=3, profiles=2, horizon=10, rng=0)
+    >>> model = p1_lp(instance)
+    >>> model.few = pyo.Constraint(
+    ...     model.devices,
+    ...     rule=lambda m, j: pyo.quicksum(m.y[k] for k in m.y if k[1] == j) <= 0.25,
+    ... )
+    >>> plan = P1Solution.of(model, instance)
+    >>> plan.program, plan.added
+    ('extended', ('few',))
+    >>> bool(policy_value(instance, plan.policy()) <= plan.bound)
+    True
     """
+
+    system: ClassVar[str] = "rescue"
 
     x: NDArray[np.float64]
     y: Allocation = field(repr=False)
@@ -81,6 +105,65 @@ class P1Solution:
     bound: float
     duals: P1Duals = field(repr=False)
     solution: Solution = field(repr=False)
+
+    @classmethod
+    def of(cls, program: Any, instance: RescueInstance, **solver: Any) -> Self:
+        """Solve a program of one's own: `p1_lp` of the instance, and what was added to it.
+
+        Parameters
+        ----------
+        program
+            The Pyomo model, or its `Solution`.
+        instance
+            What it was built from.
+        **solver
+            Options for `edgeopt.solve`.
+
+        Returns
+        -------
+        P1Solution
+            With the arrivals used up to rounding at most, the objective recomputed from the
+            instance, and duals by the tags of the paper; those of other constraints have
+            `duals_of`. `program` says what became of the constraints of `p1_lp`, which is built
+            anew: where one is missing or weaker, bounds are wider or the objective is another one,
+            the bound is NaN. `certificate` is about all rows.
+
+        Raises
+        ------
+        OptionError
+            If it is no Pyomo model or was changed since it was solved.
+        InputError
+            If it has other variables than the instance.
+        SolverError
+            If no usable point was found.
+        """
+        from edgeopt.models.rescue.programs import p1_lp
+
+        solution, extension = solved(program, lambda: p1_lp(instance), solver)
+        y = np.maximum(array_of(solution, "y", instance.shape[:4]), 0.0)
+        used = y.sum(axis=(2, 3))
+        y *= np.minimum(1.0, instance.arrival / np.where(used > 0.0, used, 1.0))[..., None, None]
+        x = array_of(solution, "x", (len(instance.promised), instance.horizon))
+        found = solution.duals if solution.duals is not None else {}
+
+        def duals(tag: str, *shape: int) -> Floats:
+            each = [found.get(f"{tag}[{','.join(map(str, i))}]", 0.0) for i in np.ndindex(*shape)]
+            return np.reshape(np.array(each) if found else np.full(len(each), np.nan), shape)
+
+        return cls(
+            np.clip(x, 0.0, 1.0),
+            y,
+            float(np.vdot(instance.expected_profit, y)),
+            solution.bound if extension.program != "other" else math.nan,
+            P1Duals(
+                duals("eq_3a", *instance.arrival.shape),
+                duals("eq_3b", *instance.capacity.shape),
+                duals("eq_2d", len(instance.promised)),
+            ),
+            solution,
+            instance=instance,
+            extension=extension,
+        )
 
     @property
     def gap(self) -> float:

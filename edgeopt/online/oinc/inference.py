@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
@@ -12,6 +12,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.models.oinc.slot.resource_shares import SLACK, allocate, stretch
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
+from edgeopt.models.oinc.slot_program import plan_slot
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.solvers.tolerance import TIGHT
@@ -19,6 +20,7 @@ from edgeopt.solvers.tolerance import TIGHT
 if TYPE_CHECKING:
     from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc import SlotProgram
     from edgeopt.models.oinc.slot import SlotProblem
 
 
@@ -112,6 +114,33 @@ class NearOptimalInference(Part):
             time_limit=self.time_limit,
         )
         return replace(plan, bound=found.value)
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedInference(Part):
+    """Answer every slot by a program with constraints of one's own, relaxed and rounded.
+
+    Parameters
+    ----------
+    plan
+        The program.
+    """
+
+    plan: SlotProgram = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the constraints."""
+        return self.plan.name
+
+    def start(self, instance: OincInstance) -> None:
+        """Remember nothing."""
+
+    def answer(
+        self, memory: None, problem: SlotProblem, rng: np.random.Generator | None = None
+    ) -> tuple[SlotPlan, None]:
+        """Plan the requests of a slot on what jobs leave."""
+        return plan_slot(problem, self.plan), None
 
 
 Rule = Literal["least", "first-fit"]

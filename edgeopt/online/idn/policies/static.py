@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
+    from edgeopt.models.idn import PlacementSolution
     from edgeopt.models.idn.demand import Demand
 
 
@@ -64,6 +65,24 @@ class FixedPlacement(IgnoresFeedback):
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the allocation."""
         return state, state
+
+
+@compact_repr
+@dataclass(frozen=True, eq=False)
+class PlannedPlacement(FixedPlacement):
+    """Deploy what a solved program hosts, which knows the demand of all slots, in every slot."""
+
+    hindsight: ClassVar[bool] = True
+    name: str = "Plan"
+
+    @classmethod
+    def following(cls, plan: PlacementSolution, **options: Any) -> Self:
+        """Return the policy that follows a plan of whole placements."""
+        if plan.allocation.dtype != np.bool_:
+            raise OptionError(
+                "policy: the plan hosts models in part; build its program with relax=False"
+            )
+        return cls(plan.allocation, **options)
 
 
 @compact_repr

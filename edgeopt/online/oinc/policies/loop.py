@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.online.oinc.components import Queues
 from edgeopt.online.oinc.events import Decision
-from edgeopt.online.oinc.inference import NearOptimalInference
+from edgeopt.online.oinc.inference import NearOptimalInference, PlannedInference
 from edgeopt.online.oinc.reservation import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 from edgeopt.online.simulate import Deterministic
@@ -17,9 +17,12 @@ from edgeopt.options import check_able, check_text
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc import SlotProgram
     from edgeopt.online.oinc.components import Inference, Reserving, Retraining
     from edgeopt.online.oinc.events import Outcome, Slot
 
@@ -93,6 +96,11 @@ class Oinc(Deterministic):
         check_able("reservation", self.reservation, "start", "reserve")
         if self.title is not None:
             check_text("title", self.title)
+
+    @classmethod
+    def following(cls, plan: SlotProgram, **options: Any) -> Self:
+        """Return the policy that answers requests by a program with constraints of one's own."""
+        return cls(inference=PlannedInference(plan), **options)
 
     @property
     def deterministic(self) -> bool:  # type: ignore[override]

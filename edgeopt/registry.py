@@ -21,6 +21,9 @@ POLICIES: Final = "edgeopt.policies"
 FOLLOWERS: Final = "edgeopt.followers"
 """Group of what returns the policy that follows a plan, for built-in systems only."""
 
+OCCUPATIONS: Final = "edgeopt.occupations"
+"""Group of what returns the expected values of a program's variables under a policy, exactly."""
+
 CHECK: Final = EntryPoint("Check", "edgeopt.bounds:Check", "edgeopt.bounds")
 """The class of what a bound is valid under, for plans, which stand below it."""
 
@@ -44,6 +47,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
         POLICIES: "edgeopt.studies.rescue.policies:POLICIES",
         FOLLOWERS: "edgeopt.online.rescue.policies:Rescue",
+        OCCUPATIONS: "edgeopt.online.rescue:occupation",
         INSTANCES: "edgeopt.instances.rescue.instance:RescueInstance",
     },
     "idn": {

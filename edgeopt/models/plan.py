@@ -61,6 +61,8 @@ class ProgramPlan:
 
         No run tells whether it keeps rows that are not linear, or have variables of one's own.
         """
+        if not self.extension.rows:
+            return ()
         check = registry.CHECK.load()
         return tuple(
             check(rows.name, None, per=None)
@@ -160,7 +162,7 @@ def solved(
 
 
 def _require_unchanged(solution: Solution) -> None:
-    """Raise if a linear model has been changed since it was solved: its bound would be another's."""
+    """Raise if a linear model was changed since it was solved: its bound would be another's."""
     from edgeopt.solvers.pyomo_program import compile_model
 
     if solution.evidence is None:

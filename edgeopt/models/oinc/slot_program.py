@@ -130,8 +130,8 @@ class SlotProgram(ProgramPlan):
         ('extended', ('half',), True)
         """
         check_able("extend", extend, "__call__")
-        name = name or getattr(extend, "__name__", "")
-        name = "added" if name in ("", "<lambda>") else name
+        if name is None:
+            name = str(getattr(extend, "__name__", "added")).replace("<lambda>", "added")
         check_text("name", name)
         base = weighted_sum_bound(instance)
         latency, duals = base.latency.copy(), dict[str, float]()
@@ -271,11 +271,11 @@ def plan_slot(problem: SlotProblem, plan: SlotProgram) -> SlotPlan:
         return SlotPlan(problem, site, band, cpu, solution.bound)
     for j in np.unique(site):
         here = np.flatnonzero(site == j)
-        shares = allocate(
+        best = allocate(
             problem.transmission[here, j], problem.computation[here, j],
             room=float(problem.room[j]), weight=problem.weight[here],
         )  # fmt: skip
-        band[here], cpu[here] = shares.band, shares.cpu
+        band[here], cpu[here] = best.band, best.cpu
     return SlotPlan(problem, site, band, cpu, solution.bound)
 
 
@@ -291,7 +291,8 @@ def _rounded(share: Floats, violation: Callable[[Floats], float]) -> Ints:
     none does, they stay broken.
     """
     requests, sites = share.shape
-    site, each = share.argmax(axis=1), np.arange(requests)
+    site: Ints = share.argmax(axis=1)
+    each = np.arange(requests)
     broken = violation(np.eye(sites)[site])
     while broken > SLACK:
         loss = share[each, site][:, None] - share

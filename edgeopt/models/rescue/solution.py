@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -13,7 +13,7 @@ from scipy import sparse
 from edgeopt.models.plan import ProgramPlan, array_of, solved
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_pairs
-from edgeopt.options import check_fields
+from edgeopt.options import check_fields, check_whole
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import Sum
 from edgeopt.writing.results import in_html
@@ -165,10 +165,80 @@ class P1Solution(ProgramPlan):
             extension=extension,
         )
 
+    @classmethod
+    def keeping(
+        cls,
+        program: Any,
+        instance: RescueInstance,
+        constraint: Any,
+        *,
+        guarded: bool = False,
+        rounds: int = 20,
+        **solver: Any,
+    ) -> Self:
+        """Ask the program for more until the policy that follows it keeps floors in expectation.
+
+        A program in expectation lets a run begin wherever its server is idle on average, so that a
+        policy begins less than is planned, and less than a floor may ask for. The floors that the
+        program is asked for grow, by half at most in a round, until `edgeopt.online.rescue.Rescue`
+        keeps the real ones exactly.
+
+        Parameters
+        ----------
+        program
+            The Pyomo model, which is as it was afterwards.
+        instance
+            What it was built from.
+        constraint
+            Component of the model with lower sides and coefficients of ``y`` that are not negative.
+        guarded
+            Of the policy.
+        rounds
+            How often to solve at most.
+        **solver
+            Options for `edgeopt.solve`.
+
+        Returns
+        -------
+        P1Solution
+            What the policy follows, with the bound, the duals and the proof of the program as it
+            was given: it bounds all policies that keep the floors.
+
+        Raises
+        ------
+        OptionError
+            If the constraint is of another kind.
+        SolverError
+            If no floors are found that are kept; the text says which row is broken, and by how
+            much. There may be none.
+
+        Examples
+        --------
+        >>> import pyomo.environ as pyo
+        >>> from edgeopt.instances.rescue import generate
+        >>> from edgeopt.models.rescue import P1Solution, p1_lp
+        >>> from edgeopt.online.rescue import occupation
+        >>> instance = generate(servers=1, devices=2, profiles=2, horizon=8, rng=0)
+        >>> floor = 0.4 * instance.arrival.sum(axis=0)
+        >>> model = p1_lp(instance)
+        >>> model.fair = pyo.Constraint(
+        ...     model.devices,
+        ...     rule=lambda m, j: pyo.quicksum(m.y[k] for k in m.y if k[1] == j) >= floor[j],
+        ... )
+        >>> plan = P1Solution.keeping(model, instance, model.fair)
+        >>> begun = occupation(instance, plan.policy()).sum(axis=(0, 2, 3))
+        >>> bool((begun >= floor - 1e-6).all())
+        True
+        """
+        from edgeopt.models.rescue.floors import raised
+
+        check_whole("rounds", rounds, 1)
+        return raised(cls, program, instance, constraint, guarded, rounds, solver)
+
     @property
     def gap(self) -> float:
         """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
-        return self.solution.gap
+        return replace(self.solution, objective=self.objective, bound=self.bound).gap
 
     def certificate(
         self, *, name: str = "", point: bool = True, repair: bool = True

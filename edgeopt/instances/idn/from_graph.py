@@ -15,7 +15,7 @@ from edgeopt.instances.idn.topology import (
     MS_PER_KM,
     Network,
     behind_centre,
-    tree_of_paths,
+    paths_to_nearest,
     with_tiers,
 )
 from edgeopt.instances.labels import (
@@ -484,20 +484,11 @@ def _routes(
         if not there.any():
             rule = f"task {tasks[kind]!r} has none; name a node for one of its models"
             raise InstanceError("repositories", rule)
-    trees = {kind: _to_nearest(graph, np.flatnonzero(there)) for kind, there in homes.items()}
+    network = graph.edges, graph.latency, len(graph.labels)
+    trees = {kind: paths_to_nearest(*network, np.flatnonzero(v)) for kind, v in homes.items()}
     for kind, v in entries:
         if v not in trees[kind]:
             rule = f"node {graph.labels[v]!r} cannot reach a repository of task {tasks[kind]!r}; "
             rule += "add an edge, or name one that it can reach"
             raise InstanceError("repositories", rule)
     return [trees[kind][v] for kind, v in entries]
-
-
-def _to_nearest(graph: CheckedGraph, goals: Ints) -> dict[int, tuple[int, ...]]:
-    """Return the path of least latency from each node to the nearest of the goals."""
-    count = len(graph.labels)
-    # A node of its own behind all goals, at no distance.
-    edges = np.vstack((graph.edges, [(int(goal), count) for goal in goals]))
-    latency = np.concatenate((graph.latency, np.zeros(goals.size)))
-    found = tree_of_paths(edges.astype(np.int64), latency, count + 1, count)
-    return {v: route[:-1] for v, route in found.items() if v < count}

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from edgeopt.errors import InputError, InstanceError
+from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, Usual, field
+from edgeopt.instances.idn.topology import paths_to_nearest
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import frozen, frozen_integers, real_numbers, require
+from edgeopt.options import check_whole, listed
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
 
     import networkx
@@ -441,6 +443,85 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
             repositories=repositories, latency=latency, paths=paths, origin=origin, fields=fields,
         )  # fmt: skip
         return cast("Self", made)
+
+    # --- failures --------------------------------------------------------------------------
+
+    def without(self, *, links: Iterable[tuple[int, int]] = (), nodes: Iterable[int] = ()) -> Self:
+        """Return a copy in which links or nodes are down.
+
+        No request goes over a link that is down. A node that is down hosts and serves nothing, but
+        requests still pass it; where they do not, its links are down, too. A type whose path is
+        broken, or whose repository is down, takes the path of least latency that is left from its
+        entry to a repository of its task; all others keep theirs.
+
+        Parameters
+        ----------
+        links
+            Ends of the edges.
+        nodes
+            The nodes.
+
+        Raises
+        ------
+        OptionError
+            If there is no such link or node.
+        InstanceError
+            If a type can reach no repository any more, one that it reaches now cannot serve all
+            requests, or paths change where `cost` stands instead of latencies.
+        """
+        down = listed("nodes", nodes)
+        for v in down:
+            check_whole("nodes", v, 0, self.nodes - 1)
+        cut = np.zeros(self.edges.shape[0], dtype=np.bool_)
+        for link in listed("links", links):
+            ends = listed("links", link)
+            if len(ends) != 2:
+                raise OptionError(f"links = {link!r}: must be pairs of nodes")
+            for v in ends:
+                check_whole("links", v, 0, self.nodes - 1)
+            joins = (np.sort(self.edges, axis=1) == np.sort(ends)).all(axis=1)
+            if not joins.any():
+                raise OptionError(f"links: there is none between nodes {ends[0]} and {ends[1]}")
+            cut |= joins
+        fields = {one.name: getattr(self, one.name) for one in self._fields}
+        fields |= {"edges": self.edges[~cut], "latency": self.latency[~cut]}
+        for name in ("repository", "budget", "capacity"):
+            fields[name] = np.array(fields[name])
+            fields[name][down] = 0
+        fields["path"] = self._paths_without(cut, fields["repository"])
+        orders = dict(self._orders)
+        if "edge" in orders:
+            orders["edge"] = tuple(np.array(orders["edge"], dtype=object)[~cut])
+        return self._with(fields, orders, self._notes)
+
+    def _paths_without(self, cut: Flags, repository: Flags) -> Any:
+        """Return the path of every type where some edges are cut and fewer nodes repositories."""
+        start, end = self.path[:, :-1], self.path[:, 1:]
+        step = end != PADDING
+        ends = np.where(step, start, 0), np.where(step, end, 0)
+        edge = edge_between(self.edges, self.nodes, *ends)
+        last = self.path[np.arange(self.types), step.sum(axis=1)]
+        mine = self.task == self.request_task[:, None]
+        broken = ~(repository[last] & mine).any(axis=1)
+        if cut.any():
+            broken |= (step & cut[edge]).any(axis=1)
+        if not broken.any():
+            return self.path
+        if self.cost is not None:
+            says = "stands for the costs of paths that change: give both to replace(path=, cost=)"
+            raise InstanceError("cost", says, index=(int(np.argmax(broken)),))
+        found = [row[row != PADDING].tolist() for row in self.path]
+        network = self.edges[~cut], self.latency[~cut], self.nodes
+        for task in np.unique(self.request_task[broken]):
+            goals = np.flatnonzero(repository[:, self.task == task].any(axis=1))
+            tree = paths_to_nearest(*network, goals)
+            for rho in np.flatnonzero(broken & (self.request_task == task)).tolist():
+                if (entry := int(self.path[rho, 0])) not in tree:
+                    says = f"node {entry} can reach no repository of task {task} any more; keep a "
+                    says += "link on the way to one, or make a model of it permanent where it can"
+                    raise InstanceError("path", says, index=(rho,))
+                found[rho] = list(tree[entry])
+        return found
 
     # --- what follows from the data --------------------------------------------------------
 

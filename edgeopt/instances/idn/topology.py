@@ -177,6 +177,16 @@ def tree_of_paths(
     return found
 
 
+def paths_to_nearest(
+    edges: Ints, latency: Floats, nodes: int, goals: Ints
+) -> dict[int, tuple[int, ...]]:
+    """Find the path of least latency from every node that has one to the nearest of the goals."""
+    # A node of its own behind all goals, at no distance.
+    ends = np.vstack((edges, np.column_stack((goals, np.full(goals.size, nodes)))))
+    found = tree_of_paths(ends, np.concatenate((latency, np.zeros(goals.size))), nodes + 1, nodes)
+    return {v: route[:-1] for v, route in found.items() if v < nodes}
+
+
 MS_PER_KM: Final = 0.01
 """Round-trip latency of a kilometre of fibre, ms: light needs 5 microseconds each way."""
 

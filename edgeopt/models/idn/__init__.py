@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.models.idn.bounds import solve_cooperative
+from edgeopt.models.idn.bounds import solve_cooperative, solve_moving
 from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.gain import gain, supergradient, useful_models
 from edgeopt.models.idn.matrix import cooperative_matrix, placement_matrix
@@ -21,6 +21,7 @@ __all__ = [
     "placement",
     "placement_matrix",
     "solve_cooperative",
+    "solve_moving",
     "solve_placement",
     "supergradient",
     "useful_models",

@@ -27,28 +27,31 @@ import functools
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
+from edgeopt.instances.idn import IdnInstance
 from edgeopt.models.idn import kernels
 from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import Offers, assembled, offers
 from edgeopt.models.idn.solve import PlacementSolution
 from edgeopt.models.idn.standard_form import CooperativeForm
+from edgeopt.options import listed
+from edgeopt.representation import compact_repr
 from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
 from edgeopt.solvers.columns import InteriorMaster, Priced, Restricted, generate_columns
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from edgeopt.arrays import Floats, Ints
-    from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.matrix import Offers
     from edgeopt.solvers import Certificate
     from edgeopt.solvers.registry import ProgressCallback
@@ -437,6 +440,116 @@ def solve_cooperative(
     hosted[program.offer] = solution.values["x"]
     allocation = chosen.allocation(instance, hosted)
     return PlacementSolution(allocation, solution.objective, solution.bound, solution)
+
+
+GAP = 1e-4
+"""Relative gap from which the bound on moving placements is made tighter."""
+
+
+@compact_repr
+class MovingBound(NamedTuple):
+    """What placements gain that may change from slot to slot.
+
+    Attributes
+    ----------
+    objective
+        Gain per request of a feasible point of the relaxation, mean over slots, ms.
+    bound
+        Proven upper bound of the same.
+    slots
+        Number of different slots.
+    separate
+        Number of them that were solved by themselves; the others have the prices of the best static
+        placement.
+    seconds
+        Time spent on solving.
+    """
+
+    objective: float
+    bound: float
+    slots: int
+    separate: int
+    seconds: float
+
+
+def solve_moving(
+    instances: IdnInstance | Sequence[IdnInstance],
+    *,
+    static: PlacementSolution | None = None,
+    time_limit: float | None = None,
+) -> MovingBound:
+    """Bound the gain per request of placements that may change from slot to slot.
+
+    The capacity prices of the best static placement prove a bound of every slot by itself. Where
+    these are not tight, every slot is solved.
+
+    Parameters
+    ----------
+    instances
+        An instance, or several that follow each other, such as
+        `edgeopt.online.idn.IdnEnvironment.epochs` of a network that changes. The bound of all slots
+        is the sum of those of its parts, as a placement may change where the network does.
+    static
+        Solution of `solve_cooperative` for a single instance, with normalised demand, where known.
+    time_limit
+        Limit of an instance in seconds; slots that are not solved by then keep the bound of prices.
+
+    Returns
+    -------
+    What placements gain at most, ``bound``, and at a feasible point of the relaxation,
+    ``objective``; both the mean over slots of the gain per request, ms. The bound is one of every
+    policy that keeps every budget in every slot, whatever it knows of the future.
+
+    Raises
+    ------
+    OptionError
+        If there is no instance.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Infida
+    >>> instance = generate(topology=2, horizon=20)
+    >>> environment = IdnEnvironment(instance, changes=[(10, instance.without(nodes=[3]))])
+    >>> bound = solve_moving(environment.epochs).bound
+    >>> trajectory = simulate(environment, Infida.recommended(), runs=2)
+    >>> bool(trajectory.time_averaged_gain().max() <= bound)
+    True
+    """
+    if not isinstance(instances, IdnInstance):
+        given = listed("instances", instances)
+        parts = [(one.horizon, solve_moving(one, time_limit=time_limit)) for one in given]
+        if not parts:
+            raise OptionError("instances: there is none")
+        slots = sum(horizon for horizon, _ in parts)
+        return MovingBound(
+            sum(horizon * part.objective for horizon, part in parts) / slots,
+            sum(horizon * part.bound for horizon, part in parts) / slots,
+            sum(part.slots for _, part in parts),
+            sum(part.separate for _, part in parts),
+            sum(part.seconds for _, part in parts),
+        )
+    began, whole = time.perf_counter(), Demand.of(instances, normalised=True)
+    solution = static or solve_cooperative(instances, whole, time_limit=time_limit)
+    found = solution.solution
+    value, slots = solution.objective, found.problem.slots
+    each, seconds = found.problem.bound_each(found.duals), sum(found.seconds)
+    gained: list[float] = []
+    if relative_gap(value, float(each.sum())) > GAP:
+        split = (whole.requests, whole.potential, whole.weight)
+        for n in range(slots):
+            left = None if time_limit is None else time_limit - (time.perf_counter() - began)
+            if left is not None and left <= 0.0:
+                break
+            demand = Demand(*(part[n : n + 1] for part in split))
+            plan = solve_cooperative(instances, demand, time_limit=left)
+            gained.append(plan.objective)
+            each[n] = min(each[n], plan.bound)
+            seconds += sum(plan.solution.seconds)
+    if len(gained) == slots:
+        value = max(value, float(sum(gained)))
+    return MovingBound(value, float(each.sum()), slots, len(gained), seconds)
 
 
 def _interior(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 MOVING, STATIC = "moving", "static"
 """Names of the bounds."""
-
-GAP = 1e-4
-"""Relative gap from which the bound on moving placements is made tighter."""
 
 METHODS = ("auto", "direct", "structured")
 """Ways to solve the linear program."""
@@ -48,45 +44,23 @@ def _shared(instance: IdnInstance, time_limit: float | None) -> Benchmark:
 
 
 def _moving(instance: IdnInstance, *, time_limit: float | None = None) -> Benchmark:
-    """Bound the gain per request of placements that may change from slot to slot, ms.
+    """Bound the gain per request of placements that may change from slot to slot, ms."""
+    from edgeopt.models.idn import solve_moving
 
-    The capacity prices of the best static placement prove a bound of every slot by itself. Where
-    these are not tight, every slot is solved, as long as there is time.
-    """
-    from edgeopt.models.idn import Demand
-    from edgeopt.models.idn.bounds import solve_cooperative
-
-    began = time.perf_counter()
     static = _static(instance, time_limit=time_limit)
-    solution = static.plan.solution
-    value, slots = static.value, solution.problem.slots
-    each = solution.problem.bound_each(solution.duals)
-    seconds, status = static.seconds, f"prices of {plural(slots, 'different slot')}"
-    if relative_gap(value, float(each.sum())) > GAP:
-        whole = Demand.of(instance, normalised=True)
-        parts = (whole.requests, whole.potential, whole.weight)
-        gained = []
-        for n in range(slots):
-            left = None if time_limit is None else time_limit - (time.perf_counter() - began)
-            if left is not None and left <= 0.0:
-                break
-            plan = solve_cooperative(
-                instance, Demand(*(part[n : n + 1] for part in parts)), time_limit=left
-            )
-            gained.append(plan.objective)
-            each[n] = min(each[n], plan.bound)
-            seconds += sum(plan.solution.seconds)
-        status = f"{plural(slots, 'different slot')}, each by itself"
-        if len(gained) == slots:
-            value = max(value, float(sum(gained)))
-        else:
-            status = f"{len(gained)} of {status}, the others by prices"
-    bound = float(each.sum())
+    left = None if time_limit is None else max(0.0, time_limit - static.seconds)
+    found = solve_moving(instance, static=static.plan, time_limit=left)
+    value, bound, count = found.objective, found.bound, plural(found.slots, "different slot")
+    status = f"prices of {count}"
+    if found.separate:
+        status = f"{count}, each by itself"
+        if found.separate < found.slots:
+            status = f"{found.separate} of {status}, the others by prices"
     gap = relative_gap(value, bound)
-    return Benchmark(value, bound, gap, seconds, static.solver, status)
+    return Benchmark(value, bound, gap, found.seconds, static.solver, status)
 
 
-def _within(trajectory: Any) -> bool:
+def within(trajectory: Any) -> bool:
     """Tell whether no budget was ever exceeded."""
     return not trajectory.violations.any()
 
@@ -115,7 +89,7 @@ BENCHMARKS = {
         "not and even if it knew all requests; what its rounding hosts beyond a budget can gain "
         "more",
         _moving,
-        holds=_within,
+        holds=within,
     ),
     STATIC: BenchmarkEntry(
         "OPT(static)",

@@ -142,6 +142,7 @@ CALLED_WITH: Final = {
     "start": ("instance",),
     "decide": ("state", "observation", "rng"),
     "learn": ("state", "observation", "decision", "feedback"),
+    "carry": ("state", "instance"),
     "compiled": ("environment", "state"),
 }
 """What the methods of a policy are called with."""
@@ -192,6 +193,7 @@ def run_policy(
     learnt = None
     while (observation := episode.observe()) is not None:
         began = time.perf_counter()
+        state = carried(policy, state, observation)
         try:
             answer = policy.decide(state, observation, rng)
         except Exception as error:
@@ -218,6 +220,20 @@ def run_policy(
             raise lost_state(policy, observation, handed)
         learnt = observation
     return seconds
+
+
+def carried(policy: Any, state: Any, observation: Any) -> Any:
+    """Return the state with which a policy answers, another one where the network has changed.
+
+    It starts anew on the network that the observation shows, or carries its state over where it has
+    a method ``carry(state, instance)``.
+    """
+    network = getattr(observation, "network", None)
+    if network is None:
+        return state
+    if callable(getattr(policy, "carry", None)):
+        return ask(policy, "carry", state, network)
+    return ask(policy, "start", network)
 
 
 def ask(policy: Any, part: str, *given: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,11 +15,11 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.kernels import compiled
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import stacked
-from edgeopt.options import check_choice, check_kind, check_room
+from edgeopt.options import check_choice, check_kind, check_room, check_whole, listed
 from edgeopt.representation import compact_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -300,9 +302,14 @@ class Slot:
     ----------
     index
         Number of the slot, from 0.
+    network
+        The network from this slot on, without its requests; None where it is as before. A policy
+        with a method ``carry(state, instance)`` is asked for its state in the new network, any
+        other one starts anew.
     """
 
     index: int
+    network: IdnInstance | None = None
 
 
 @compact_repr
@@ -374,13 +381,45 @@ class IdnTrajectory(Trajectory):
         return np.asarray(self.fetched.mean(axis=1))
 
 
+class Change(NamedTuple):
+    """A network from some slot on, and what policies may know of it: no requests."""
+
+    network: IdnInstance
+    known: IdnInstance
+
+    @classmethod
+    def to(cls, network: Any, first: IdnInstance, name: str = "network") -> Change:
+        """Check that a network has the models, types and requests of the first one."""
+        check_kind(name, network, IdnInstance)
+        for field in ("task", "request_task", "requests"):
+            if not np.array_equal(getattr(network, field), getattr(first, field)):
+                says = "must be those of the first network; make the other one of it by without() "
+                raise InputError(f"{name}: {field}", f"{says}or replace()")
+        if network.nodes != first.nodes:
+            says = f"must have {first.nodes} nodes, as the first one; one that is down stays a node"
+            raise InputError(name, says, value=network.nodes)
+        return cls(network, _unasked(network))
+
+
+def _unasked(network: IdnInstance) -> IdnInstance:
+    return network.replace(requests=np.zeros_like(network.requests))
+
+
 class IdnEpisode:
     """Slots of one scenario, one after the other."""
 
     def __init__(
-        self, instance: IdnInstance, order: Order, scenario: Ints, *, keep_trace: bool = False
+        self,
+        instance: IdnInstance,
+        order: Order,
+        scenario: Ints,
+        *,
+        changes: Mapping[int, Change] = MappingProxyType({}),
+        keep_trace: bool = False,
     ) -> None:
         self._instance, self._order, self._scenario = instance, order, scenario
+        self._changes = changes
+        self._new: Change | None = None
         self._slot, slots, self._requests = 0, instance.horizon, instance.requests
         self._deployed: Bools = np.array(instance.empty)
         self.gain, self.cost, self.fetched, self.reward = np.zeros((4, slots))
@@ -397,7 +436,16 @@ class IdnEpisode:
 
     def observe(self) -> Slot | None:
         """Announce the slot; None when all are over."""
-        return None if self.finished else Slot(self._slot)
+        if self.finished:
+            return None
+        if self._slot in self._changes:
+            self.change(self._changes[self._slot])
+        return Slot(self._slot, None if self._new is None else self._new.known)
+
+    def change(self, change: Change) -> None:
+        """Go on in another network from the slot that is announced next."""
+        self._instance, self._new = change.network, change
+        self._deployed = self._deployed | change.network.repository  # these need no fetching
 
     def act(self, decision: NDArray[np.bool_]) -> Outcome:
         """Deploy an allocation, shape [V, M], and serve the slot with it."""
@@ -420,7 +468,7 @@ class IdnEpisode:
             self.inaccuracy[slot] = _in_order(ranking.inaccuracy, served.load) / total
         if self.hosted is not None:
             self.hosted[slot] = decision
-        self._deployed = decision.copy()
+        self._deployed, self._new = decision.copy(), None
         self._slot += 1
         return Outcome(requests, *served)
 
@@ -489,19 +537,67 @@ class IdnEnvironment:
         How requests arrive within a slot, see :func:`edgeopt.online.idn.serve`. A scenario is one
         permutation of the types per slot for ``"sequential"``, shape [T, R]; one seed per slot for
         ``"random"``, shape [T]; nothing random for ``"fluid"``.
+    changes
+        Slots from which on the network is another one, ascending, each with that network: a copy of
+        the instance in which links or nodes are down, see `IdnInstance.without`, or capacities,
+        budgets or latencies differ. Policies are told when it changes, not before.
 
     Raises
     ------
     OptionError
-        If the order is unknown.
+        If the order is unknown, or slots do not ascend from 1 on.
+    InputError
+        If another network has other nodes, models, types or requests.
+
+    Examples
+    --------
+    A link fails in slot 4 and is back in slot 8:
+
+    >>> from edgeopt.instances.idn import from_bundled
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import Infida
+    >>> instance = from_bundled(horizon=12)
+    >>> broken = instance.without(links=[instance.path[0, :2]])
+    >>> environment = IdnEnvironment(instance, changes=[(4, broken), (8, instance)])
+    >>> [epoch.horizon for epoch in environment.epochs]
+    [4, 4, 4]
+    >>> simulate(environment, Infida.recommended(), runs=2).violations.sum()
+    0
     """
 
     truth: IdnInstance
     order: Order = "sequential"
+    changes: Sequence[tuple[int, IdnInstance]] = ()
 
     def __post_init__(self) -> None:
         check_kind("truth", self.truth, IdnInstance)
         check_choice("order", self.order, ORDERS)
+        least, changes = 1, []
+        for place, pair in enumerate(listed("changes", self.changes)):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise OptionError(f"changes[{place}]: must be (slot, network)")
+            check_whole(f"changes[{place}]: slot", pair[0], least, self.truth.horizon - 1)
+            changes.append((int(pair[0]), pair[1]))
+            least = changes[-1][0] + 1
+        object.__setattr__(self, "changes", tuple(changes))
+        _ = self._changes
+
+    @cached_property
+    def _changes(self) -> dict[int, Change]:
+        return {
+            slot: Change.to(network, self.truth, f"changes[{place}]")
+            for place, (slot, network) in enumerate(self.changes)
+        }
+
+    @cached_property
+    def epochs(self) -> tuple[IdnInstance, ...]:
+        """One instance for each stretch of slots in which the network is the same."""
+        first = [0, *self._changes, self.truth.horizon]
+        networks = [self.truth, *(network for _, network in self.changes)]
+        return tuple(
+            network.replace(requests=network.requests[begin:end])
+            for network, (begin, end) in zip(networks, pairwise(first), strict=True)
+        )
 
     @property
     def alike(self) -> bool:
@@ -511,7 +607,11 @@ class IdnEnvironment:
     @cached_property
     def instance(self) -> IdnInstance:
         """The network without its requests: all that a policy may know beforehand."""
-        return self.truth.replace(requests=np.zeros_like(self.truth.requests))
+        return _unasked(self.truth)
+
+    def change_to(self, network: IdnInstance) -> Change:
+        """Check another network, for `IdnEpisode.change`."""
+        return Change.to(network, self.truth)
 
     def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
         """Draw the order of arrivals of every slot, [runs, T, R] if sequential, else [runs, T]."""
@@ -525,7 +625,9 @@ class IdnEnvironment:
 
     def episode(self, scenario: NDArray[np.int64], *, keep_trace: bool = False) -> IdnEpisode:
         """Open a scenario at its first slot."""
-        return IdnEpisode(self.truth, self.order, scenario, keep_trace=keep_trace)
+        return IdnEpisode(
+            self.truth, self.order, scenario, changes=self._changes, keep_trace=keep_trace
+        )
 
     def trajectory(
         self,

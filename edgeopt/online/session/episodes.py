@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TIMES: Final = ("slot", "frame")
 _ITEMS: Final = ("task", "job")
+_ASKED: Final = ("task", "request_task")
+"""What is asked for stays as it is where a network changes."""
 _LATER: Final = {"IdnInstance": {"requests"}, "EdrInstance": {"price"}}
 """What becomes known after the decision of its slot or frame."""
 
@@ -29,6 +31,10 @@ class EpisodeDesk:
     - ``{"event": "reveal", "at": t, "fields": {name: rows}}``: these fields of the instance are
       known in slot or frame t; ``"at": [frame, slot]`` for one slot of EDR, a number of a task or
       job for fields of tasks and jobs that have not arrived. Infinity is ``"inf"``.
+    - ``{"event": "change", "links": [[u, v], ...], "nodes": [v, ...], "fields": {name: values}}``,
+      for IDN: from the next decision on, the network is that of the environment without these links
+      and nodes, and with other values of whole fields, such as capacities. Each may be left out;
+      with none of them, all is as in the beginning.
     - ``{"event": "decide"}``: the answer is the decision of the next step. What the one before it
       came to is worked out then, from what has been revealed by then.
 
@@ -62,6 +68,8 @@ class EpisodeDesk:
         check_able("environment", environment, "episode", "scenarios")
         if not hasattr(environment, "truth"):
             raise OptionError(f"environment: {type(environment).__name__} has no truth to reveal")
+        if getattr(environment, "changes", ()):
+            raise OptionError("environment: has changes; a desk takes them as events")
         self.environment, self.instance = environment, environment.instance
         self.truth = environment.truth
         if scenario is None:
@@ -69,6 +77,7 @@ class EpisodeDesk:
         self._scenario = scenario
         self._opened: str = self.truth.fingerprint()
         self._episode: Any = None
+        self._coming: Any = None
         self._decision: Any = None
         self._due = False
         self._feedback: Any = None
@@ -81,7 +90,7 @@ class EpisodeDesk:
         options = [
             f"{one.name}={getattr(environment, one.name)}"
             for one in fields(environment)
-            if one.name != "truth"
+            if one.name not in ("truth", "changes")
         ]
         return f"EpisodeDesk({type(environment).__name__}({', '.join(options)}))"
 
@@ -92,8 +101,14 @@ class EpisodeDesk:
     def take(self, event: dict[str, Any], coin: Callable[[], float]) -> Any:
         """Take an event; return what a policy sees when a decision is due."""
         kind = event.get("event")
-        if kind not in ("reveal", "decide"):
-            raise Refused(f"event = {kind!r}: must be reveal or decide")
+        known = ["reveal", "decide", *(["change"] if hasattr(self.environment, "changes") else [])]
+        if kind not in known:
+            raise Refused(f"event = {kind!r}: must be {', '.join(known[:-1])} or {known[-1]}")
+        if kind == "change":
+            if more := set(event) - {"event", "links", "nodes", "fields"}:
+                raise Refused(f"change: has no {min(more)!r}; it may have links, nodes and fields")
+            self._change(event)
+            return None
         needs = {"event", "at", "fields"} if kind == "reveal" else {"event"}
         if set(event) != needs:
             raise Refused(f"{kind}: must have {', '.join(sorted(needs))}")
@@ -129,6 +144,9 @@ class EpisodeDesk:
             except EdgeOptError as why:
                 raise OptionError(f"the decision before cannot be carried out: {why}") from why
             self._due = False
+        if self._coming is not None:
+            self._episode.change(self._coming)
+            self._coming = None
         seen = self._episode.observe()
         if seen is None:
             raise Refused("decide: the horizon is over")
@@ -137,6 +155,29 @@ class EpisodeDesk:
         frames = hasattr(self.truth, "frames")
         self.shown = (*moment, -1) if frames and len(moment) == 1 else tuple(moment)
         return seen
+
+    def _change(self, event: dict[str, Any]) -> None:
+        """Put off another network until the next decision."""
+        first, given = self.environment.truth, event.get("fields", {})
+        if not isinstance(given, dict):
+            raise Refused("fields: must have the values of fields, by name")
+        try:
+            network = first.without(links=event.get("links", ()), nodes=event.get("nodes", ()))
+            known = {
+                one.name: getattr(network, one.name)
+                for one in type(first)._fields
+                if one.axes and not {*one.axes} & {*_TIMES} and one.name not in _ASKED
+            }
+            for name in given:
+                if not isinstance(known.get(name), np.ndarray):
+                    arrays = [one for one in known if isinstance(known[one], np.ndarray)]
+                    raise Refused(f"{name}: cannot change; what can is {', '.join(arrays)}")
+            new = {name: _like(name, values, known[name]) for name, values in given.items()}
+            network = network.replace(**new, requests=self.truth.requests)
+            coming = replace(self.environment, truth=self.truth).change_to(network)
+        except (EdgeOptError, ValueError) as why:
+            raise why if isinstance(why, Refused) else Refused(f"change: {why}") from None
+        self._coming, self.truth = coming, network
 
     # --- what becomes known --------------------------------------------------------------------
 

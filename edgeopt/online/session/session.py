@@ -19,6 +19,7 @@ from edgeopt.errors import EdgeOptError, OptionError, OutputError, Refused
 from edgeopt.online.session.log import FORMAT, as_json, read_log, written
 from edgeopt.online.simulate import (
     ask,
+    carried,
     lost_state,
     refused_decision,
     require_parts,
@@ -402,6 +403,7 @@ class Session:
             self._state = ask(policy, "learn", handed, *given)
             if self._state is None and self._first is not None:
                 raise lost_state(policy, given[0], handed)
+        self._state = carried(policy, self._state, observation)
         answer = ask(policy, "decide", self._state, observation, self._rng)
         if type(answer) is not tuple or len(answer) != 2:
             raise wrong_answer(policy, answer, self.desk, observation)

@@ -597,9 +597,57 @@ class Infida:
             moved = replace(moved, point=kept)
         return replace(state, climbing=moved, gradient=gradient)
 
+    def carry(self, state: InfidaState, instance: IdnInstance) -> InfidaState:
+        """Go on in a network that has changed.
+
+        A node whose models and memory are as before keeps its shares. Any other one goes on with
+        the nearest shares that fill its memory, where models that it did not have before, or had
+        no share of, begin with those of a fresh start. Then further rows are kept.
+        """
+        new = self.start(instance)
+        nodes, pairs, old = new.mirror, new.mirror.pairs, state.mirror.pairs
+        number = np.full(instance.size.size, -1)
+        number[old.place] = np.arange(old.place.size)
+        at = number[pairs.place]
+
+        def kept(values: NDArray[Any]) -> NDArray[Any]:
+            return np.append(values, np.zeros_like(values, shape=1))[at]
+
+        unlike = (at < 0) | (kept(old.size) != pairs.size)
+        node = np.repeat(np.arange(instance.nodes), np.diff(pairs.first))
+        changed = np.bincount(node, unlike, instance.nodes) > 0
+        changed |= (np.diff(pairs.first) != np.diff(old.first)) | (pairs.free != old.free)
+        changed |= (pairs.filled != old.filled) | (pairs.budget != old.budget)
+        here = changed[node]
+
+        point = kept(state.climbing.point)
+        point = np.where(here & ((point <= 0.0) | ~pairs.free[node]), nodes.start, point)
+        nearest = replace(nodes, still=False)
+        point = nearest.step(point, np.zeros_like(point), np.where(changed, 1.0, 0.0))
+        rows = kernel_rows(new.limited, point.size, self.keep)
+        if new.limited is not None and compact.exceeded(rows, point):
+            point = new.limited.project(point)
+        ascent, squares = new.ascent, state.climbing.squares
+        climbing = replace(
+            state.climbing, point=point, origin=new.climbing.origin,
+            total=kept(state.climbing.total), squares=squares,
+            rate=ascent.rule.rate(ascent.mirror, squares),
+            spent=np.where(changed, np.inf, state.climbing.spent),
+        )  # fmt: skip
+        deployed = kept(state.deployed)
+        fixed = np.array_equal(instance.repository, state.instance.repository)
+        return replace(
+            new, climbing=climbing, gradient=kept(state.gradient), deployed=deployed,
+            drawn=np.where(here, -1.0, kept(state.drawn)), allocation=new.dense(deployed),
+            refreshed=state.refreshed if fixed and not changed.any() else -1,
+            coins=state.coins if np.array_equal(pairs.place, old.place) else None,
+            noise=state.noise,
+        )  # fmt: skip
+
     def compiled(self, environment: Any, state: InfidaState) -> Kernel | None:
         """Return a stand-in for the loop that simulates whole runs in compiled code."""
         plain = isinstance(environment, IdnEnvironment) and environment.order == "sequential"
+        plain = plain and not environment.changes
         if plain and self.noise is None and isinstance(self.residual, str):
             return self._kernel(environment, state)
         return None

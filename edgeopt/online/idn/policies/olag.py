@@ -225,12 +225,33 @@ class Olag:
             chances, ranking.first, ranking.type, ranking.position, feedback.load,
             instance.longest, forwarded, counters,
         )  # fmt: skip
+        return self._chosen(replace(state, counters=counters))
+
+    def carry(self, state: OlagState, instance: IdnInstance) -> OlagState:
+        """Choose anew in a network that has changed, from the counters of chances still there."""
+        new = self.start(instance)
+        _, now, before = np.intersect1d(
+            _names(new), _names(state), assume_unique=True, return_indices=True
+        )
+        counters = np.zeros_like(new.counters)
+        counters[now] = state.counters[before]
+        return self._chosen(replace(new, counters=counters))
+
+    def _chosen(self, state: OlagState) -> OlagState:
+        """Return the state with what its counters make the nodes deploy."""
+        instance, chances, counters = state.instance, state.chances, state.counters
         allocation = np.array(instance.empty)
         _choose(
             chances, instance.request_task, instance.task, instance.size, instance.budget,
             self.ties == "shared", counters.copy(), allocation,
         )  # fmt: skip
-        return replace(state, counters=counters, allocation=allocation)
+        return replace(state, allocation=allocation)
+
+
+def _names(state: OlagState) -> Ints:
+    """Return a number for the type, node and model of each chance, all different."""
+    ranking, option = state.instance.ranking, state.chances.option
+    return ranking.type[option] * state.instance.size.size + ranking.pair[option]
 
 
 def _chances(instance: IdnInstance) -> Chances:

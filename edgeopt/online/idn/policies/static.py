@@ -66,6 +66,10 @@ class FixedPlacement(IgnoresFeedback):
         """Return the allocation."""
         return state, state
 
+    def carry(self, state: NDArray[np.bool_], instance: IdnInstance) -> NDArray[np.bool_]:
+        """Deploy the same in a network that has changed, but for nodes without any memory."""
+        return self.start(instance) & (instance.active | instance.pinned)[:, np.newaxis]
+
 
 @compact_repr
 @dataclass(frozen=True, eq=False)

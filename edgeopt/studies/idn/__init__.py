@@ -6,6 +6,6 @@ Machine Learning With Optimality Guarantees.
 
 from __future__ import annotations
 
-from edgeopt.studies.idn.record import SYSTEM
+from edgeopt.studies.idn.record import SYSTEM, changing
 
-__all__ = ["SYSTEM"]
+__all__ = ["SYSTEM", "changing"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from edgeopt.instances.idn import IdnInstance, from_bundled, from_raw, generate
 from edgeopt.instances.idn.data import build
 from edgeopt.instances.idn.named import fitting, one_node
 from edgeopt.instances.idn.named import small as random_instance
-from edgeopt.studies.entries import Named, Source, licences, on
+from edgeopt.solvers.tolerance import relative_gap
+from edgeopt.studies.entries import Benchmark, Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.idn.pictures import HOSTED, INACCURACY, LATENCY, LIVE, TRADE_OFF, UPDATES
 from edgeopt.studies.idn.policies import (
@@ -22,6 +24,7 @@ from edgeopt.studies.idn.policies import (
     STATIC,
     export,
     solve,
+    within,
 )
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
@@ -38,8 +41,9 @@ from edgeopt.studies.system import (
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from edgeopt.online.idn import IdnEnvironment
     from edgeopt.studies.results import Case
 
 
@@ -188,3 +192,86 @@ SYSTEM = System(
     ),
     live=LIVE,
 )
+
+
+BY_STRETCH: Final = "OPT(static by stretch)"
+"""Name of the bound on placements that change only where the network does."""
+
+
+def changing(changes: Sequence[tuple[int, IdnInstance]]) -> System:
+    """Return the record of IDN for a network that changes, to compare policies on it.
+
+    The bounds are those of the stretches in which the network is the same, by their slots.
+
+    Parameters
+    ----------
+    changes
+        Slots from which on the network is another one, each with it, as for
+        `edgeopt.online.idn.IdnEnvironment`.
+
+    Returns
+    -------
+    System
+        For `edgeopt.study`, with the network before the first change as its instance.
+
+    Examples
+    --------
+    >>> from edgeopt import study
+    >>> from edgeopt.instances.idn import generate
+    >>> instance = generate(topology=2, horizon=20)
+    >>> changes = [(8, instance.without(nodes=[3])), (14, instance)]
+    >>> result = study(instance, ["infida+", "olag"], runs=2, system=changing(changes))
+    >>> bool((result.table["ratio"] < 1).all())
+    True
+    """
+    opened = partial(_environment, tuple(changes))
+    static = replace(
+        BENCHMARKS[STATIC],
+        label=BY_STRETCH,
+        scope="every placement that changes only where the network does, and keeps every budget "
+        "in every slot; a policy that moves models can have a larger gain",
+        holds=within,
+    )
+    bounds = {
+        name: replace(entry, compute=partial(_by_stretch, entry.compute, opened))
+        for name, entry in {MOVING: BENCHMARKS[MOVING], STATIC: static}.items()
+    }
+    return replace(
+        SYSTEM,
+        offline=replace(SYSTEM.offline, bounds=bounds),
+        policies=replace(SYSTEM.policies, environment=opened),
+        reporting=replace(SYSTEM.reporting, notes=partial(_notes_on_changes, tuple(changes))),
+        claims=None,
+    )
+
+
+def _environment(
+    changes: Sequence[tuple[int, IdnInstance]], instance: IdnInstance
+) -> IdnEnvironment:
+    from edgeopt.online.idn import IdnEnvironment
+
+    return IdnEnvironment(instance, changes=changes)
+
+
+def _by_stretch(
+    compute: Callable[[IdnInstance], Benchmark],
+    opened: Callable[[IdnInstance], IdnEnvironment],
+    instance: IdnInstance,
+) -> Benchmark:
+    """Take the mean of what bounds the stretches in which the network is the same."""
+    epochs = opened(instance).epochs
+    found = [compute(epoch) for epoch in epochs]
+    share = np.array([epoch.horizon for epoch in epochs]) / instance.horizon
+    value = float(share @ [one.value for one in found])
+    bound = float(share @ [one.bound for one in found])
+    seconds = sum(one.seconds for one in found)
+    status = f"{plural(len(epochs), 'network')}, one after the other"
+    return Benchmark(value, bound, relative_gap(value, bound), seconds, found[0].solver, status)
+
+
+def _notes_on_changes(changes: Sequence[tuple[int, IdnInstance]], case: Case) -> list[str]:
+    slots = ", ".join(str(slot) for slot, _ in changes)
+    said = f"The network is another one from these slots on: {slots}. Policies are told then. "
+    said += f"{case.label} is the mean of the bounds of the stretches between."
+    said += f" {BY_STRETCH} hosts the same within each of them."
+    return [*(note.replace(BENCHMARKS[STATIC].label, BY_STRETCH) for note in _notes(case)), said]

@@ -561,7 +561,7 @@ class IdnEnvironment:
     >>> environment = IdnEnvironment(instance, changes=[(4, broken), (8, instance)])
     >>> [epoch.horizon for epoch in environment.epochs]
     [4, 4, 4]
-    >>> simulate(environment, Infida.recommended(), runs=2).violations.sum()
+    >>> int(simulate(environment, Infida.recommended(), runs=2).violations.sum())
     0
     """
 

@@ -193,6 +193,8 @@ def test_after_a_change_nothing_uses_what_is_down(name: str) -> None:
     rewards = []
     for network, slot, state, decision, outcome in steps(environment, policy):
         ranking, size = network.ranking, network.size
+        assert outcome.cost == pytest.approx(ranking.cost @ outcome.load, rel=1e-9)
+        assert np.array_equal(outcome.requests, network.requests[slot])
         used = np.where(decision, size, 0.0).sum(axis=1)
         if isinstance(policy, Infida | Olag) and name != "infida":
             assert (used <= network.budget * (1 + 1e-9)).all()

@@ -611,7 +611,7 @@ class Infida:
         at = number[pairs.place]
 
         def kept(values: NDArray[Any]) -> NDArray[Any]:
-            return np.append(values, np.zeros_like(values, shape=1))[at]
+            return np.asarray(np.append(values, np.zeros_like(values, shape=1))[at])
 
         unlike = (at < 0) | (kept(old.size) != pairs.size)
         node = np.repeat(np.arange(instance.nodes), np.diff(pairs.first))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.retraining import FlowBound
     from edgeopt.models.oinc.slot import SlotProblem
+
+
+ASCENT: Final = 1e-4
+"""Relative gap from which on the ascent of prices is enough, whatever gap it proves.
+
+The linear program over columns takes many times as long and hardly raises the bound.
+"""
 
 
 @in_html
@@ -78,7 +85,7 @@ class WeightedSumBound:
 
 @checked()
 def weighted_sum_bound(
-    instance: OincInstance, *, gap: float = 1e-3, time_limit: float | None = None
+    instance: OincInstance, *, gap: float = 3e-4, time_limit: float | None = None
 ) -> WeightedSumBound:
     """Bound the weighted sum as if requests and jobs each had all CPUs to themselves.
 
@@ -87,7 +94,7 @@ def weighted_sum_bound(
     instance
         The instance.
     gap
-        Relative gap at which the search for the bound of a slot stops.
+        Relative gap at which the search for the bound of a slot stops, see `least_latency`.
     time_limit
         Seconds for the slots together, after which each has the best bound so far.
 
@@ -120,7 +127,7 @@ def weighted_sum_bound(
 
 @checked(refusal="(0, inf)")
 def least_latency(
-    problem: SlotProblem, refusal: float, *, gap: float = 1e-3, time_limit: float | None = None
+    problem: SlotProblem, refusal: float, *, gap: float = 3e-4, time_limit: float | None = None
 ) -> float:
     r"""Bound the weighted sum of latencies of a slot in which requests may be refused.
 
@@ -137,7 +144,8 @@ def least_latency(
     refusal
         Latency R that a refused request counts with, s.
     gap
-        Relative gap at which the search for prices stops.
+        Relative gap at which the search for prices stops; from 1e-4 on also where it promises a
+        rise of less than half of that.
     time_limit
         Seconds after which it stops, too.
 
@@ -152,6 +160,7 @@ def least_latency(
     refused = problem.weight * refusal
     alone = (problem.transmission + problem.computation / problem.room).min(axis=1)
     each = np.minimum(problem.weight * alone, refused)
-    found = slot_bound(problem, gap=gap, time_limit=time_limit)
+    limit = 0.0 if gap >= ASCENT else time_limit
+    found = slot_bound(problem, gap=gap, time_limit=limit)
     together = np.minimum(found.prices, refused).sum() + found.reduced.sum()
     return float(max(together, each.sum()))

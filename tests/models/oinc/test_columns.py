@@ -158,16 +158,18 @@ def test_sets_below_a_cutoff(problem, objectives):
             continue
         members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
         least = min(cutoff, *value.values())
-        best, size, bound, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members, none)
+        best, size, bound, _ = search(a[0], e[0], s, prices, 0.0, 0.0, cutoff, 10**6, members, none)
         assert best == bound == pytest.approx(least, abs=1e-9)
         if size:
             assert value[tuple(sorted(members[:size]))] == pytest.approx(best, abs=1e-9)
         found = np.empty((2**n, n + 1), np.int64)
-        _, count, _, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members, found)
+        _, count, _, _ = search(a[0], e[0], s, prices, 0.0, 0.0, cutoff, 10**6, members, found)
         sets = {tuple(sorted(row[1 : row[0] + 1])) for row in found[:count]}
         assert sets == {m for m, v in value.items() if v < cutoff}
         for limit in range(4):
-            worse, _, bound, _ = search(a[0], e[0], s, prices, cutoff, limit, members, none)
+            worse, _, bound, _ = search(
+                a[0], e[0], s, prices, 0.0, 0.0, cutoff, limit, members, none
+            )
             assert bound <= least + 1e-9 <= worse + 2e-9
 
 
@@ -182,7 +184,9 @@ def test_large_sets_are_searched_to_the_end(spread):
         fill = rng.uniform(0.1, 0.9) * np.array([a.sum(), e.sum()])
         prices = 2 * (fill[0] * a + fill[1] * e) * rng.uniform(0.7, 1.3, n)
         value = (every @ a) ** 2 + (every @ e) ** 2 - every @ prices
-        found, size, *_ = search(a, e, np.full(n, np.inf), prices, 0.0, 10**6, members, none)
+        found, size, *_ = search(
+            a, e, np.full(n, np.inf), prices, 0.0, 0.0, 0.0, 10**6, members, none
+        )
         assert found == pytest.approx(value.min(), rel=1e-9, abs=1e-9)
         sizes.add(size)
     assert max(sizes) > n // 2
@@ -199,7 +203,7 @@ def test_large_sets_with_objectives_are_searched_to_the_end():
         costs = [column_cost(a, e, s, m, m.size)[0] for m in every]
         prices = rng.uniform(1.0, 20.0) * rng.uniform(0.7, 1.3, n)
         values = [c - prices[m].sum() for c, m in zip(costs, every, strict=True)]
-        found, size, *_ = search(a, e, s, prices, 0.0, 10**6, members, none)
+        found, size, *_ = search(a, e, s, prices, 0.0, 0.0, 0.0, 10**6, members, none)
         assert found == pytest.approx(min(0.0, *values), rel=1e-9, abs=1e-9)
         best = members[:size]
         bound += size > 0 and found + prices[best].sum() > a[best].sum() ** 2 + e[best].sum() ** 2

@@ -254,7 +254,9 @@ def _below(evidence: Evidence, ceiling: float) -> Pool | None:
     for j in range(sites):
         a, e, cutoff = roots.a[j], roots.e[j], evidence.reduced[j] + slack
         found = np.empty((MOST, n + 1), dtype=np.int64)
-        _, count, _, examined = search(a, e, roots.s, evidence.prices, cutoff, MANY, members, found)
+        _, count, _, examined = search(
+            a, e, roots.s, evidence.prices, 0.0, 0.0, cutoff, MANY, members, found
+        )
         if count > MOST or examined >= MANY:
             return None
         pool.extend(j, found[:count])

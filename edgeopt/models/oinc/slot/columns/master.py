@@ -45,10 +45,12 @@ def roots_of(problem: SlotProblem, objectives: bool) -> tuple[Roots, float]:
     return Roots(a, e, slo / unit), unit
 
 
-MOMENTUM: Final = 0.7  # share of the last direction that a step goes on in
-PATIENCE: Final = 5  # steps without a higher bound after which steps become shorter
-SHORTER: Final = 0.6  # by how much they do
-SHORTEST: Final = 5e-3  # share of Polyak's step below which the ascent ends
+SWEEPS: Final = 40  # how often the mix of each site is improved before new columns are sought
+GOOD: Final = 0.3  # share of the promised rise that makes steps longer
+LONGER, SHORTER = 1.5, 0.6  # by how much
+PATIENCE: Final = 2  # steps without a higher bound after which steps become shorter
+CLOSE: Final = 0.1  # share of the gap asked for that the mix may leave
+PROMISE: Final = 0.5  # share of it below which a promised rise ends the ascent
 MARGIN: Final = 1e-12
 """Relative margin for rounding: a set has to be better by more than that to count as new."""
 
@@ -101,8 +103,14 @@ def price_sites(
             value[j], chosen[j] = at, c
     examined = 0
     for j in range(sites):
-        cutoff = value[j] - MARGIN * scale
-        _, size, reduced[j], some = search(a[j], e[j], s, prices, cutoff, limit, members, none)
+        cutoff, p, q = value[j] - MARGIN * scale, 0.0, 0.0
+        if chosen[j] >= 0:
+            for k in range(pool[chosen[j], 1]):
+                p += a[j, pool[chosen[j], 2 + k]]
+                q += e[j, pool[chosen[j], 2 + k]]
+        _, size, reduced[j], some = search(
+            a[j], e[j], s, prices, p, q, cutoff, limit, members, none
+        )
         examined += some
         if size > 0 and count < pool.shape[0]:
             pool[count, 0], pool[count, 1] = j, size
@@ -111,6 +119,73 @@ def price_sites(
             chosen[j] = count
             count += 1
     return count, examined
+
+
+@compiled(writes="point slack weight idle")
+def _mix(
+    prices: Floats,
+    step: float,
+    close: float,
+    pool: Ints,
+    cost: Floats,
+    last: Ints,
+    before: Ints,
+    point: Floats,
+    slack: Floats,
+    weight: Floats,
+    idle: Floats,
+) -> None:
+    """Find the prices near the best ones at which the columns known prove most.
+
+    What they prove, less the squared distance over twice the step, is most at the prices plus the
+    step times what the best mix of columns leaves unanswered, the `slack`. Of each site, the share
+    of the dearest column in its mix goes to the cheapest one known, or to none, as far as it helps.
+    """
+    inside = np.zeros(prices.size, dtype=np.bool_)
+    for i in range(prices.size):
+        point[i] = max(0.0, prices[i] + step * slack[i])
+    for _ in range(SWEEPS):
+        most = 0.0
+        for j in range(idle.size):
+            low, high, cheap, dear = 0.0, -np.inf, -1, -1
+            if idle[j] > 0.0:
+                high = 0.0
+            c = last[j]
+            while c >= 0:
+                value = cost[c]
+                for k in range(pool[c, 1]):
+                    value -= point[pool[c, 2 + k]]
+                if value < low:
+                    low, cheap = value, c
+                if weight[c] > 0.0 and value > high:
+                    high, dear = value, c
+                c = before[c]
+            apart = 0
+            if cheap >= 0:
+                for k in range(pool[cheap, 1]):
+                    inside[pool[cheap, 2 + k]] = True
+                apart += pool[cheap, 1]
+            if dear >= 0:
+                for k in range(pool[dear, 1]):
+                    apart += -1 if inside[pool[dear, 2 + k]] else 1
+            if cheap >= 0:
+                for k in range(pool[cheap, 1]):
+                    inside[pool[cheap, 2 + k]] = False
+            if high <= low or apart == 0:
+                continue
+            most = max(most, high - low)
+            moved = min(idle[j] if dear < 0 else weight[dear], (high - low) / (step * apart))
+            for column, more in ((cheap, moved), (dear, -moved)):
+                if column < 0:
+                    idle[j] += more
+                    continue
+                weight[column] += more
+                for k in range(pool[column, 1]):
+                    i = pool[column, 2 + k]
+                    slack[i] -= more
+                    point[i] = max(0.0, prices[i] + step * slack[i])
+        if most <= close:
+            break
 
 
 @compiled(writes="prices pool cost reduced")
@@ -128,48 +203,55 @@ def ascend(
     count: int,
     reduced: Floats,
 ) -> tuple[float, int, int, int]:
-    """Raise the bound; `prices` and `reduced` become those of the best one."""
+    """Raise the bound; `prices` and `reduced` become those of the best one.
+
+    A bundle method (Lemarechal 1975): the next prices are those at which the columns known promise
+    most, less a penalty on their distance from the best ones. The pool holds an assignment, or
+    nothing.
+    """
     sites, n = a.shape
-    point, direction, chosen = (
-        prices.copy(),
-        np.zeros(n, dtype=np.float64),
-        np.empty(sites, dtype=np.int64),
-    )
-    now = np.empty(sites, dtype=np.float64)
-    best, step, idle, examined, done = -np.inf, 1.0, 0, 0, 0
-    while done < rounds and step >= SHORTEST:
+    point, now = prices.copy(), np.empty(sites, dtype=np.float64)
+    chosen, values = np.empty(sites, dtype=np.int64), np.empty(sites, dtype=np.float64)
+    slack, idle = np.ones(n, dtype=np.float64), np.ones(sites, dtype=np.float64)
+    weight = np.zeros(pool.shape[0], dtype=np.float64)
+    last, before = np.full(sites, -1), np.full(pool.shape[0], -1)
+    for c in range(count):
+        weight[c], idle[pool[c, 0]] = 1.0, 0.0
+        for k in range(pool[c, 1]):
+            slack[pool[c, 2 + k]] -= 1.0
+    best, promised, step = -np.inf, 0.0, 1.0
+    linked, failed, examined, done = 0, 0, 0, 0
+    while done < rounds:
         done += 1
         count, some = price_sites(a, e, s, point, limit, pool, cost, count, chosen, now)
         examined += some
         value = _total(point) + _total(now)
-        idle = 0 if value > best + 1e-6 * abs(best) else idle + 1
+        failed = 0 if value > best else failed + 1
         if value > best:
+            if value - best > GOOD * (promised - best):
+                step *= LONGER
             best = value
             put(point, prices)
             put(now, reduced)
+        elif failed >= PATIENCE:
+            step *= SHORTER
+            failed = 0
         if upper - best <= gap * upper:
             break
-        if idle >= PATIENCE:
-            step *= SHORTER
-            idle = 0
-            put(prices, point)
-        # A deflected subgradient (Camerini, Fratta and Maffioli 1975): requests that are left out
-        # become dearer, those that several sites take cheaper.
-        direction *= MOMENTUM
-        for i in range(n):
-            direction[i] += 1.0
-        for j in range(sites):
-            if chosen[j] >= 0:
-                for k in range(pool[chosen[j], 1]):
-                    direction[pool[chosen[j], 2 + k]] -= 1.0
-        length = 0.0
-        for i in range(n):
-            length += direction[i] * direction[i]
-        if length == 0.0:
+        while linked < count:
+            before[linked], last[pool[linked, 0]] = last[pool[linked, 0]], linked
+            linked += 1
+        close = CLOSE * gap * upper / sites
+        _mix(prices, step, close, pool, cost, last, before, point, slack, weight, idle)
+        values[:] = 0.0
+        for c in range(count):
+            value = cost[c]
+            for k in range(pool[c, 1]):
+                value -= point[pool[c, 2 + k]]
+            values[pool[c, 0]] = min(values[pool[c, 0]], value)
+        promised = _total(point) + _total(values)
+        if promised - best <= PROMISE * gap * upper:
             break
-        # Polyak's step (1969), towards the upper bound.
-        for i in range(n):
-            point[i] = max(0.0, point[i] + step * (upper - value) / length * direction[i])
     return best, count, done, examined
 
 
@@ -325,7 +407,7 @@ class _SlotMaster(ReusableMaster):
 
 
 ROUNDS: Final = 30
-"""Steps of the ascent at most; from there on, a linear program raises the bound faster."""
+"""Steps of the ascent at most; what it leaves, a linear program over the columns proves."""
 
 FEW, MANY = 20_000, 1_000_000
 """Sets that pricing examines on a site before it stops with what it has proven.

@@ -155,6 +155,8 @@ def search(
     e: Floats,
     s: Floats,
     prices: Floats,
+    p: float,
+    q: float,
     cutoff: float,
     limit: int,
     members: Ints,
@@ -162,9 +164,11 @@ def search(
 ) -> tuple[float, int, float, int]:
     """Search the sets of one site for the one whose cost less prices is least.
 
-    Only sets below `cutoff` count. Returned are the least value, the size of its set, a bound on
-    the values of all sets and the number of sets examined, which ends the search at `limit`. With
-    room in `found` all sets below the cutoff are listed there instead, and counted.
+    Only sets below `cutoff` count. The bounds on sets of each size are first tried at `p` and `q`,
+    those of the best set known, where that often is proof enough; 0 for none. Returned are the
+    least value, the size of its set, a bound on the values of all sets and the number of sets
+    examined, which ends the search at `limit`. With room in `found` all sets below the cutoff are
+    listed there instead, and counted.
     """
     n = a.size
     every = found.shape[0] > 0
@@ -174,7 +178,7 @@ def search(
     count, place = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     path, alone = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     width = _fitting(a, e, s, use[0], np.arange(n), 0, n, alone)
-    lows, at = _lows(a, e, s, prices, alone[:width], cutoff)
+    lows, at = _lows(a, e, s, prices, alone[:width], p, q, cutoff)
     best, size, examined = cutoff, 0, 0
     # Depth-first branch and bound for one size of set after the other.
     for turn in np.argsort(lows):
@@ -272,7 +276,14 @@ def _order(
 
 @compiled
 def _lows(
-    a: Floats, e: Floats, s: Floats, prices: Floats, index: Ints, cutoff: float
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    index: Ints,
+    near_p: float,
+    near_q: float,
+    cutoff: float,
 ) -> tuple[Floats, Floats]:
     """Bound the values of the sets of 1, 2, ... requests; return the p and q that prove it.
 
@@ -288,6 +299,13 @@ def _lows(
     least, slope = np.empty(n, dtype=np.float64), np.empty((n + 1, 2), dtype=np.float64)
     p, q = 0.0, 0.0
     for r in range(1, n + 1):
+        if near_p + near_q > 0.0:
+            low, larger = _low(a, e, s, prices, index, near_p, near_q, r, least, slope)
+            if low >= cutoff:
+                lows[r - 1], at[r - 1, 0], at[r - 1, 1] = low, near_p, near_q
+                if larger >= cutoff:
+                    return lows[:r], at[:r]
+                continue
         p, q = max(p, 0.5 * r * mean_a), max(q, 0.5 * r * mean_e)
         low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
         while low < cutoff and 0.0 < p * p + q * q < 4.0 * total:

@@ -200,6 +200,13 @@ class Record:
         return made
 
     @classmethod
+    def _known(cls, sizes: Mapping[str, int], **fields: Any) -> Self:
+        """Make a record without checks, of all its fields as the checks would leave them."""
+        made = cls.__new__(cls)
+        vars(made).update(fields, _sizes=dict(sizes))
+        return made
+
+    @classmethod
     def _first_alike(cls, axis: str) -> str:
         """Return the first of the axes that have the same labels."""
         same = isinstance(cls._axes.get(axis), str)

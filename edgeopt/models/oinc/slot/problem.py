@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,7 +75,9 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
         """Return the same requests with other reserved shares, in [0, 1), shape [J]."""
         shares = np.array(np.broadcast_to(real_array("reserved", reserved), self.room.shape))
         require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
-        return dataclasses.replace(self, room=1.0 - shares)
+        # All else has been checked already.
+        fields = {one.name: getattr(self, one.name) for one in self._fields}
+        return self._known(self._sizes, **fields | {"room": frozen(1.0 - shares)})
 
 
 def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -> SlotProblem:
@@ -104,14 +105,18 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     if not whole or not 0 <= slot < instance.slots:
         raise InputError("slot", f"must be one of the {instance.slots} slots", value=slot)
     device = np.flatnonzero(instance.active[slot])
-    problem = SlotProblem(
-        transmission=instance.transmission_seconds[slot, device],
-        computation=instance.computation_seconds[slot, device],
-        slo=instance.slo[slot, device],
-        room=np.ones(instance.sites),
-        device=device,
+    # What the instance has checked needs no second check, once in every slot and for every policy.
+    problem = SlotProblem._known(
+        {"request": device.size, "site": instance.sites},
+        transmission=frozen(instance.transmission_seconds[slot, device]),
+        computation=frozen(instance.computation_seconds[slot, device]),
+        slo=frozen(instance.slo[slot, device]),
+        room=frozen(np.ones(instance.sites)),
+        weight=frozen(np.ones(device.size)),
+        device=frozen(device),
     )
-    return problem.with_reserved(reserved)
+    untouched = isinstance(reserved, float) and reserved == 0.0
+    return problem if untouched else problem.with_reserved(reserved)
 
 
 @in_html

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Collection, Mapping, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -187,6 +187,21 @@ def require_positive(field: str, values: ArrayLike, rule: str = "must be positiv
     if not (array >= SMALLEST).all():
         require(field, array > 0, array, rule)
         require(field, array >= SMALLEST, array, f"must be at least {SMALLEST:g}")
+
+
+NO_LINK: Final = "must not be negative (0: no link)"
+
+
+def check_rates(field: str, rate: Floats) -> None:
+    """Raise for a rate that is negative, or above 0, so that there is a link, but too small."""
+    require(field, rate >= 0, rate, NO_LINK)
+    require(field, (rate == 0) | (rate >= SMALLEST), rate, f"must be 0 or at least {SMALLEST:g}")
+
+
+def upload_seconds(size: float | Floats, rate: Floats) -> Floats:
+    """Return how long sending takes, s; for ever where the rate is 0: there is no link."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(rate > 0, size / rate, np.inf))
 
 
 def check_probabilities(field: str, values: Floats) -> None:

@@ -62,15 +62,15 @@ def test_seconds_by_hand():
     [
         # The cases that must be named, each.
         ("slo", put("slo", (1, 2), 1.5), (1, 2), 1.5, "must be at most a slot, 1 s"),
-        ("rate", put("rate", (1, 0), 0.0), (1, 0), 0.0, "must be positive"),
+        ("rate", put("rate", (1, 0), 1e-320), (1, 0), 1e-320, "must be 0 or at least 1e-50"),
         ("work", [8.0, 0.0], (1,), 0.0, "must be positive: there is nothing to do"),
         ("deadline", [3.0, 0.5], (1,), 0.5, "must come after the arrival"),
         # Sites and links.
         ("speed", [4.0, 0.0], (1,), 0.0, "must be positive"),
         ("speed", [np.inf, 2.0], (0,), np.inf, "must be finite"),
-        ("rate", put("rate", (2, 1), -8.0), (2, 1), -8.0, "must be positive"),
+        ("rate", put("rate", (2, 1), -8.0), (2, 1), -8.0, "must not be negative"),
         ("rate", put("rate", (0, 1), np.inf), (0, 1), np.inf, "must be finite"),
-        ("rate", np.where(np.arange(12).reshape(2, 3, 2) == 9, 0, 1), (1, 1, 1), 0.0, "positive"),
+        ("rate", np.where(np.arange(12).reshape(2, 3, 2) == 9, -1, 1), (1, 1, 1), -1.0, "negative"),
         # Requests.
         ("active", [[1, 0, 1], [1, 2, 0]], (1, 1), 2, "must be 0 or 1"),
         ("active", [[1, 0, 0.5], [1, 1, 0]], (0, 2), 0.5, "must be a whole number"),

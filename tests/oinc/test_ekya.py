@@ -197,10 +197,10 @@ def test_jobs_steal_no_more_than_they_may_hold() -> None:
 def test_several_new_jobs_need_room_for_a_step_each() -> None:
     """There is room for three more steps on site 0, for one and a half on site 1."""
     waiting, step = np.full(4, -1), 0.05 * (1 - 1e-9)
-    jobs, site = _send(waiting, 2, np.array([0.15, 0.075]), step)
+    jobs, site = _send(waiting, np.ones((2, 2), bool), np.array([0.15, 0.075]), step)
     assert jobs.tolist() == [0, 1, 0, 0]
     assert site.tolist() == [1, 1]
-    jobs, _ = _send(np.append(waiting, 0), 0, np.array([0.1, 0.075]), step)
+    jobs, _ = _send(np.append(waiting, 0), np.ones((0, 2), bool), np.array([0.1, 0.075]), step)
     assert jobs.tolist() == [1, 0, 0, -1, 0]
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.instances.radio import decibel_to_ratio, interference_watt, noise_watt, shannon_rate
-from edgeopt.instances.validate import real_numbers, require
-from edgeopt.options import SMALLEST, check_choice, check_real
+from edgeopt.instances.validate import real_numbers, upload_seconds
+from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,7 +22,6 @@ Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
 
 NOISE: Final = -174.0  # power density of the noise, dBm/Hz
 BANDWIDTH: Final = 25e3  # band of a link, Hz
-NO_LINK: Final = "must not be negative (0: no link)"
 _SHARE: Final = (0.1, 0.2)
 _GAIN: Final = (-95.0, -90.0)
 
@@ -97,17 +96,6 @@ def infinite_within_sites(_: Any, values: ArrayLike) -> Floats:
         sites = np.arange(rate.shape[1])
         rate[:, sites, sites] = np.inf
     return rate
-
-
-def check_rates(field: str, rate: Floats) -> None:
-    """Raise for a rate that is above 0, so that there is a link, but too small to divide by."""
-    require(field, (rate == 0) | (rate >= SMALLEST), rate, f"must be 0 or at least {SMALLEST:g}")
-
-
-def upload_seconds(size: float | Floats, rate: Floats) -> Floats:
-    """Return how long sending takes, s; for ever where the rate is 0: there is no link."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(rate > 0, size / rate, np.inf))
 
 
 def away_from(server: int, client: Flags) -> Ints:

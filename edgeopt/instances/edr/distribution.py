@@ -8,15 +8,14 @@ import numpy as np
 
 from edgeopt.instances.edr.channel import (
     BANDWIDTH,
-    NO_LINK,
     NOISE,
-    check_rates,
     draw_rates,
     infinite_within_sites,
 )
 from edgeopt.instances.edr.random_parts import draw_prices
 from edgeopt.instances.fields import Floats, Usual, field
 from edgeopt.instances.records import Record, rule
+from edgeopt.instances.validate import NO_LINK, check_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,11 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.edr.channel import (
-    NO_LINK,
     away_from,
-    check_rates,
     exchange_joules,
     exchange_seconds,
     infinite_within_sites,
     linked,
-    upload_seconds,
 )
 from edgeopt.instances.edr.distribution import (
     PRICES,
@@ -28,7 +25,7 @@ from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.labels import label_of, seconds_of
 from edgeopt.instances.records import Size, rule
-from edgeopt.instances.validate import frozen, require
+from edgeopt.instances.validate import NO_LINK, check_rates, frozen, require, upload_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

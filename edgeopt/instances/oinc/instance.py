@@ -11,10 +11,18 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.records import Size, rule
-from edgeopt.instances.validate import frozen, frozen_array, real_numbers, require, require_positive
+from edgeopt.instances.validate import (
+    NO_LINK,
+    check_rates,
+    frozen,
+    frozen_array,
+    real_numbers,
+    require,
+    upload_seconds,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -24,6 +32,7 @@ SLOT_SECONDS: Final = 1.0
 
 _REQUEST: Final = ("slot", "device")
 _AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind": "M"}
+_MOST: Final = 20  # notes of one kind
 _AT_MOST_A_SLOT: Final = f"must be at most a slot, {SLOT_SECONDS:g} s"
 
 
@@ -33,7 +42,7 @@ def _in_all_slots(instance: OincInstance, values: ArrayLike) -> Floats:
         return rate
     sizes = {"device": instance.devices, "site": instance.sites}
     rate = frozen_array("rate", rate, ("device", "site"), sizes)
-    require_positive("rate", rate)
+    check_rates("rate", rate)
     return np.broadcast_to(rate, (instance.slots, *rate.shape))
 
 
@@ -53,9 +62,10 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
 
     speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")
     rate: Floats = field(
-        *_REQUEST, "site", unit="Mbit/s", symbol="R_{ij}^t", above=0, prepare=_in_all_slots,
-        broadcastable=("slot",),
-        doc="Rate with the whole band. Shape [I, J] if it never changes.",
+        *_REQUEST, "site", unit="Mbit/s", symbol="R_{ij}^t", least=0, message=NO_LINK,
+        prepare=_in_all_slots, broadcastable=("slot",),
+        doc="Rate with the whole band. Shape [I, J] if it never changes. 0: no link, so that the "
+        "site cannot answer the device in the slot.",
     )  # fmt: skip
     active: Flags = field(*_REQUEST, first=True, doc="Whether a device has a request.")
     request_size: Floats = field(
@@ -128,6 +138,15 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
         require("slo", self.slo <= SLOT_SECONDS, self.slo, _AT_MOST_A_SLOT)
 
     @rule
+    def _check_links(self) -> None:
+        """Check that some request reaches a site, if there are any."""
+        check_rates("rate", self.rate)
+        asked = np.argwhere(self.active)
+        if asked.size and not (self.rate[self.active] > 0).any():
+            rule = "no link is left to any device that has a request"
+            raise InstanceError("rate", rule, index=(*asked[0].tolist(), 0), value=0.0)
+
+    @rule
     def _check_jobs(self) -> None:
         """Check that deadlines of jobs come after their arrival."""
         deadline = self.deadline
@@ -140,12 +159,34 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
             kind, kinds = self.job_kind, len(self.kinds)
             require("job_kind", kind < kinds, kind, f"must be one of the {kinds} kinds")
 
+    def _remarks(self) -> Iterator[str]:
+        """Say which sites devices do not reach, and which requests are refused for it."""
+        down = (self.rate == 0) & self.active[:, :, None]
+        for t, d, s in np.argwhere(down)[:_MOST].tolist():
+            device, site = self._ends(d, s)
+            yield (
+                f"rate[{t}, {d}, {s}] = 0 means no link: {device} cannot reach {site} in slot {t}"
+            )
+        for t, d in np.argwhere(down.all(axis=2))[:_MOST].tolist():
+            device, _ = self._ends(d, 0)
+            yield (
+                f"rate[{t}, {d}] = 0: no site can be reached: the request of {device} in slot {t} "
+                "is refused"
+            )
+
+    def _ends(self, device: int, site: int) -> tuple[str, str]:
+        """Return what notes call a device and a site."""
+        return self.name_of("device", device), self.name_of("site", site)
+
     # --- what follows from the data --------------------------------------------------------
 
     @cached_property
     def transmission_seconds(self) -> Floats:
-        """Time to send a request with the whole band, A = d / R, s, shape [T, I, J]."""
-        return frozen(self.request_size[:, :, None] / self.rate)
+        """Time to send a request with the whole band, A = d / R, s, shape [T, I, J].
+
+        Infinite where there is no link, also for a request that has nothing to send.
+        """
+        return frozen(upload_seconds(self.request_size[:, :, None], self.rate))
 
     @cached_property
     def computation_seconds(self) -> Floats:

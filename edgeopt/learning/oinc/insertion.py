@@ -16,6 +16,7 @@ from edgeopt.learning.oinc.placing import FEATURES, SWEEPS, place, places
 from edgeopt.learning.oinc.slots import MISSED
 from edgeopt.models.oinc.slot import evaluate
 from edgeopt.models.oinc.slot.local_search import measure
+from edgeopt.models.oinc.slot.solve import spread
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_kind, check_real, check_whole
 
@@ -206,6 +207,7 @@ class InsertionActor(Part):
         self, memory: float, problem: SlotProblem, rng: np.random.Generator | None = None
     ) -> tuple[SlotPlan, float]:
         """Place the requests of a slot and share out band and CPU."""
+        whole, problem = problem, problem.of(problem.linked)
         terms = terms_of(problem)
         best = evaluate(problem, sites_by_weights(self._weights, terms, problem.slo), late=memory)
         if self.samples > 1 and problem.requests:
@@ -220,4 +222,4 @@ class InsertionActor(Part):
                 )
                 if reward_of(plan) > reward_of(best):
                     best = plan
-        return best, memory
+        return spread(best, whole), memory

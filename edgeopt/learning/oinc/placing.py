@@ -131,6 +131,10 @@ def place(
             describe(sums, terms[i], slo[i], (n - at) / sites, marginal, seen)
             best, most = 0, -np.inf
             for j in range(sites):
+                if costs.size > 0:
+                    costs[sweep, at, j] = _added(sums[j], terms[i, j])
+                if terms[i, j, 0] == np.inf:  # no link
+                    continue
                 if greed.size > 0:
                     score = (
                         SCALE
@@ -142,8 +146,6 @@ def place(
                     )  # fmt: skip
                 else:
                     score = -_added(sums[j], terms[i, j])
-                if costs.size > 0:
-                    costs[sweep, at, j] = _added(sums[j], terms[i, j])
                 if noise.size > 0:
                     score += noise[sweep, at, j]
                 if score > most:

@@ -123,7 +123,7 @@ class SoftActor(Part):
         """Answer a slot."""
         devices, weights = memory.devices, self.checkpoint.weights
         size = problem.transmission * weights[RATE][problem.device]
-        if not np.allclose(size, size[:, :1], rtol=1e-9):
+        if not np.isfinite(size).all() or not np.allclose(size, size[:, :1], rtol=1e-9):
             rule = "was trained with other rates; the published actor knows only those"
             raise InputError("checkpoint", rule)
         work = problem.computation[:, 0] * memory.speed[0]

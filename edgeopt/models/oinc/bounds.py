@@ -140,7 +140,7 @@ def least_latency(
     Parameters
     ----------
     problem
-        The requests; objectives are ignored.
+        The requests; objectives are ignored. Those that reach no site are refused.
     refusal
         Latency R that a refused request counts with, s.
     gap
@@ -155,12 +155,14 @@ def least_latency(
     """
     from edgeopt.models.oinc.slot.columns import slot_bound
 
+    cut_off = refusal * float(problem.weight[~problem.linked].sum())
+    problem = problem.of(problem.linked)
     if not problem.requests:
-        return 0.0
+        return cut_off
     refused = problem.weight * refusal
     alone = (problem.transmission + problem.computation / problem.room).min(axis=1)
     each = np.minimum(problem.weight * alone, refused)
     limit = 0.0 if gap >= ASCENT else time_limit
     found = slot_bound(problem, gap=gap, time_limit=limit)
     together = np.minimum(found.prices, refused).sum() + found.reduced.sum()
-    return float(max(together, each.sum()))
+    return cut_off + float(max(together, each.sum()))

@@ -61,7 +61,8 @@ def joint(
        \text{(1g), (1h)}\ & y, x, r \in \{0, 1\}, \qquad v, z, u \ge 0
 
     A job is complete at the end of the last slot in which it runs. Deadlines are not
-    constraints.
+    constraints. Pairs without a link are left out. A device that reaches no site in a slot is
+    refused there: it has no variables, and the objective counts what that costs.
 
     Parameters
     ----------
@@ -97,8 +98,9 @@ def joint(
 
     last = _slots(instance, slots)
     sites, jobs = range(instance.sites), range(instance.jobs)
-    asked = [(t, i) for t, i in np.argwhere(instance.active).tolist()]
-    pairs = [(t, i, j) for t, i in asked for j in sites]
+    linked = (instance.rate > 0) & instance.active[:, :, None]
+    asked = [(t, i) for t, i in np.argwhere(linked.any(axis=2)).tolist()]
+    pairs = [(t, i, j) for t, i, j in np.argwhere(linked).tolist()]
     sends = _seconds(pairs, instance.transmission_seconds)
     computes = _seconds(pairs, instance.computation_seconds)
     runs = [(k, j, t) for k in jobs for j in sites for t in range(int(instance.arrival[k]), last)]
@@ -124,6 +126,7 @@ def joint(
     model.weighted_sum = pyo.Objective(
         expr=pyo.quicksum(weight[pair[0]] * latency(*pair) for pair in pairs)
         + pyo.quicksum(urgency[k] * model.b[k] for k in jobs)
+        + _cut_off(instance)
     )
 
     def in_time(model: Any, t: int, i: int, j: int) -> Any:
@@ -132,9 +135,8 @@ def joint(
         return latency(t, i, j) <= float(instance.slo[t, i]) * model.y[t, i, j]
 
     here: dict[tuple[int, int], list[int]] = {}
-    for t, i in asked:
-        for j in sites:
-            here.setdefault((t, j), []).append(i)
+    for t, i, j in pairs:
+        here.setdefault((t, j), []).append(i)
 
     def cpu(model: Any, j: int, t: int) -> Any:
         requests = pyo.quicksum(model.z[t, i, j] for i in here.get((t, j), []))
@@ -158,7 +160,8 @@ def joint(
     if objectives:
         model.eq_1a = pyo.Constraint(pairs, rule=in_time)
     model.eq_1b = pyo.Constraint(
-        asked, rule=lambda _, t, i: pyo.quicksum(y[t, i, j] for j in sites) == 1
+        asked,
+        rule=lambda _, t, i: pyo.quicksum(y[t, i, j] for j in np.flatnonzero(linked[t, i])) == 1,
     )
     model.eq_1c = pyo.Constraint(
         list(here), rule=lambda _, t, j: pyo.quicksum(v[t, i, j] for i in here[t, j]) <= 1
@@ -182,6 +185,13 @@ def joint(
     )
     model.completion = pyo.Constraint(jobs, range(last), rule=complete_after)
     return model
+
+
+def _cut_off(instance: OincInstance) -> float:
+    """Return what requests that reach no site add to the weighted sum."""
+    refused = (instance.active & ~(instance.rate > 0).any(axis=2)).sum(axis=1)
+    per_request = instance.refusal_latency / instance.latency_scale
+    return float(instance.request_weight @ refused) * per_request
 
 
 def _seconds(pairs: list[tuple[int, int, int]], seconds: Any) -> dict[tuple[int, int, int], float]:
@@ -276,7 +286,8 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
        \text{(1g)}\ & y_{ij} \in \{0, 1\}, \qquad v, z \ge 0
 
     The cones are the perspectives of 1/v and 1/z: with whole y they say :math:`p \ge y / v`, and
-    no other convex conditions on a single pair allow less between.
+    no other convex conditions on a single pair allow less between. Without a link y is 0, and a
+    request that reaches no site is left out of (1b).
 
     Parameters
     ----------
@@ -292,7 +303,7 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
     A CVXPY `Problem` with the variables ``y``, ``band`` and ``cpu``, shape [n, J], and
     ``sending`` and ``computing``, the p and q of the pairs that send and that compute; constraints
     are labelled ``eq_1a``, ``eq_1b``, ``eq_1c``, ``eq_3a``, ``band_of_chosen``, ``cpu_of_chosen``,
-    ``cone_band`` and ``cone_cpu``.
+    ``cone_band``, ``cone_cpu`` and, where a link is missing, ``no_link``.
 
     Raises
     ------
@@ -351,7 +362,7 @@ def joint_misocp(
     the order of slots and devices, one column for each site; ``sending`` and ``computing``, the p
     and q of the pairs that send and that compute; ``x``, shape [K, J], ``run`` and ``u``, by job,
     site and slot from the arrival on, and ``b``, shape [K]. Constraints have the labels of `joint`.
-    Parts without a request, or without a job, are missing.
+    Parts without a request, or without a job, are missing; ``no_link`` fixes y to 0 without one.
 
     Raises
     ------
@@ -369,12 +380,12 @@ def joint_misocp(
     last = _slots(instance, slots)
     sites, jobs = instance.sites, instance.jobs
     slot, device = np.nonzero(instance.active)
-    cost: Any = 0.0
+    cost: Any = _cut_off(instance)
     cpu_used: Any = np.zeros((last, sites))
     constraints: list[Any] = []
     if slot.size:
         at = sparse.csr_array((np.ones(slot.size), (slot, np.arange(slot.size))), (last, slot.size))
-        cost, cpu, constraints = _requests(
+        latency, cpu, constraints = _requests(
             instance.transmission_seconds[slot, device],
             instance.computation_seconds[slot, device],
             instance.slo[slot, device] if objectives else np.full(slot.size, np.inf),
@@ -383,7 +394,7 @@ def joint_misocp(
             gather=lambda share: at @ share,
             relax=relax,
         )
-        cpu_used = at @ cpu
+        cost, cpu_used = cost + latency, at @ cpu
     if jobs:
         waits = np.arange(last) >= instance.arrival[:, None]
         k, j, t = np.nonzero(np.repeat(waits[:, None], sites, axis=1))
@@ -436,7 +447,8 @@ def _requests(
     import cvxpy
 
     cp: Any = cvxpy
-    shape = transmission.shape
+    shape, linked = transmission.shape, np.isfinite(transmission)
+    transmission = np.where(linked, transmission, 0.0)
     domain = {"bounds": [0, 1]} if relax else {"boolean": True}
     y = cp.Variable(shape, name="y", **domain)
     band = cp.Variable(shape, nonneg=True, name="band")
@@ -444,11 +456,13 @@ def _requests(
     chosen = cp.vec(y, order="C")
     latency: Any = 0.0
     constraints = [
-        (cp.sum(y, axis=1) == 1.0).set_label("eq_1b"),
+        (cp.sum(y, axis=1) == linked.any(axis=1).astype(float)).set_label("eq_1b"),
         (gather(band) <= 1.0).set_label("eq_1c"),
         (band <= y).set_label("band_of_chosen"),
         (cpu <= cp.multiply(np.tile(room, (shape[0], 1)), y)).set_label("cpu_of_chosen"),
     ]
+    if not linked.all():
+        constraints.append((y[~linked] == 0.0).set_label("no_link"))
     for seconds, share, name, label in (
         (transmission.ravel(), cp.vec(band, order="C"), "sending", "cone_band"),
         (computation.ravel(), cp.vec(cpu, order="C"), "computing", "cone_cpu"),

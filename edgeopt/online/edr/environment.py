@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr.channel import upload_seconds
+from edgeopt.instances.validate import upload_seconds
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.routing import RoutingPlan, conditions
 from edgeopt.online.edr.events import (

@@ -63,6 +63,9 @@ def answered(plan: object, problem: SlotProblem, reserved: Floats) -> SlotPlan:
                 f"site {j} gives {given[j]} of its {name} to requests: it has {room[j]} for them"
             )
     carried = SlotPlan(problem, site, np.where(here, band, 0.0), np.where(here, cpu, 0.0))
+    sent = np.flatnonzero(here)
+    for i in sent[np.isinf(problem.transmission[sent, site[sent]])]:
+        raise OptionError(f"request {i} goes to site {site[i]}: there is no link")
     for i in np.flatnonzero(np.isinf(carried.latency)):
         raise OptionError(
             f"request {i} is given band {band[i]} and CPU {cpu[i]} of site {site[i]}: it would "

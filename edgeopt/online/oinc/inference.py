@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.models.oinc.slot.resource_shares import SLACK, allocate, stretch
-from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
+from edgeopt.models.oinc.slot.solve import Unfit, solve_slot, spread
 from edgeopt.models.oinc.slot_program import plan_slot
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real
@@ -95,17 +95,9 @@ class NearOptimalInference(Part):
         from edgeopt.models.oinc.slot.columns import slot_bound
 
         whole, here = plan.problem, plan.site >= 0
-        assert whole.device is not None
         # What is met but for rounding can be met, so that the bound is finite.
         slo = np.where(plan.met, whole.slo * (1.0 + 2.0 * TIGHT), np.inf)
-        answered = replace(
-            whole,
-            transmission=whole.transmission[here],
-            computation=whole.computation[here],
-            slo=slo[here],
-            weight=whole.weight[here],
-            device=whole.device[here],
-        )
+        answered = replace(whole, slo=slo).of(here)
         found = slot_bound(
             answered,
             objectives=self.objectives,
@@ -199,6 +191,7 @@ class GreedyConvex(Part):
         self, memory: None, problem: SlotProblem, rng: np.random.Generator | None = None
     ) -> tuple[SlotPlan, None]:
         """Place the requests of a slot and share out band and CPU."""
+        whole, problem = problem, problem.of(problem.linked)
         order = np.argsort(problem.slo, kind="stable")
         times = problem.transmission, problem.computation
         if self.rule == "least":
@@ -210,7 +203,7 @@ class GreedyConvex(Part):
         for j in np.unique(site):
             here = np.flatnonzero(site == j)
             band[here], cpu[here] = _share(problem, j, here)
-        return SlotPlan(problem, site, band, cpu), None
+        return spread(SlotPlan(problem, site, band, cpu), whole), None
 
 
 def _share(problem: SlotProblem, site: int, here: Ints) -> tuple[Floats, Floats]:
@@ -256,6 +249,8 @@ def _first_fit(
     count = np.zeros(sites, dtype=np.float64)
     for i in order:
         for j in range(sites):
+            if A[i, j] == np.inf:  # no link
+                continue
             site[i] = j
             if _keeps(A[:, j], E[:, j] / room[j], slo, weight, site, j, test):
                 break
@@ -341,6 +336,7 @@ class Liu(Part):
         self, memory: None, problem: SlotProblem, rng: np.random.Generator | None = None
     ) -> tuple[SlotPlan, None]:
         """Place the requests of a slot and share out band and CPU."""
+        whole, problem = problem, problem.of(problem.linked)
         weight = problem.weight
         A, E, room = problem.transmission, problem.computation, problem.room
         site = _assign(A, E, room, weight, self.step)
@@ -348,7 +344,7 @@ class Liu(Part):
         # Shares by square roots of weighted work: where Cauchy and Schwarz hold with equality.
         band = _proportional(np.sqrt(weight * A[request, site]), site, problem.sites)
         cpu = _proportional(np.sqrt(weight * E[request, site]), site, problem.sites)
-        return SlotPlan(problem, site, band, room[site] * cpu), None
+        return spread(SlotPlan(problem, site, band, room[site] * cpu), whole), None
 
 
 def _proportional(part: Floats, site: Ints, sites: int) -> Floats:

@@ -72,9 +72,10 @@ class Forecast:
 
     def _latency(self, share: Floats) -> tuple[float, Floats]:
         """Return the sum of latencies, and what of it the CPU of the chosen sites takes, whole."""
-        if self.requests.requests == 0:
+        requests = self.requests.of(self.requests.linked)
+        if requests.requests == 0:
             return 0.0, np.zeros(self.chosen.size)
-        problem = self.requests.with_reserved(share)
+        problem = requests.with_reserved(share)
         site = assign(problem, kicks=0)
         request = np.arange(site.size)
         root = np.sqrt(problem.computation[request, site])
@@ -114,6 +115,7 @@ def needed_speed(requests: SlotProblem, speed: Floats) -> float:
 
     Zeng et al., algorithm 2, use a least CPU for inference without saying what it is.
     """
+    requests = requests.of(requests.linked)
     if requests.requests == 0:
         return 0.0
     together = max(1.0, requests.requests / requests.sites)

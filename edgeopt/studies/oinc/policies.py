@@ -71,7 +71,8 @@ def solve(
     plans = tuple(
         solve_slot(slot_problem(instance, slot), objectives=False) for slot in range(instance.slots)
     )
-    latency = np.array([plan.objective for plan in plans])
+    refused = [instance.refusal_latency * float((plan.site < 0).sum()) for plan in plans]
+    latency = np.array([plan.objective for plan in plans]) + refused
     run = run_density(retraining_problem(instance))
     heavy = instance.weight > 0  # the others may never be complete
     per_request, per_job = instance.scaled_units

@@ -150,6 +150,9 @@ def _measure(tables: Tables, dirty: Flags, penalty: float) -> None:
             p, q = (p / size, q / size) if size > 0.0 else (1.0, 0.0)
         for i in range(at.size):
             u, v, f, g, h = entry[i, 0], entry[i, 1], entry[i, 2], entry[i, 3], entry[i, 4]
+            if u == np.inf:  # no link
+                entry[i, PRICE] = entry[i, BOUND] = entry[i, CHANGED] = np.inf
+                continue
             sign = -1.0 if at[i] == j else 1.0
             price = sign * penalty * (p * p * f + 2.0 * p * q * g + q * q * h)
             entry[i, PRICE] = price
@@ -200,22 +203,28 @@ def _weigh_swaps(tables: Tables, dirty: Flags, penalty: float) -> None:
             u, v, x, y, least = 0.0, 0.0, 0.0, 0.0, np.inf
             for m in range(counts[here]):
                 i = members[here, m]
+                if entry[there, i, 0] == np.inf:
+                    continue
                 u, v = max(u, entry[here, i, 0]), max(v, entry[here, i, 1])
                 x, y = max(x, entry[there, i, 0]), max(y, entry[there, i, 1])
             for m in range(counts[there]):
                 k = members[there, m]
+                if entry[here, k, 0] == np.inf:
+                    continue
                 both = u * entry[here, k, 0] + v * entry[here, k, 1]
                 both += x * entry[there, k, 0] + y * entry[there, k, 1]
                 least = min(least, entry[here, k, BOUND] + entry[there, k, BOUND] - 2.0 * both)
             for m in range(counts[here]):
                 i = members[here, m]
                 one = entry[here, i, BOUND] + entry[there, i, BOUND] - slack
-                if one + least > best:
+                if one + least > best or entry[there, i, 0] == np.inf:
                     continue
                 u, v = entry[here, i, 0], entry[here, i, 1]
                 x, y = entry[there, i, 0], entry[there, i, 1]
                 for o in range(counts[there]):
                     k = members[there, o]
+                    if entry[here, k, 0] == np.inf:
+                        continue
                     both = u * entry[here, k, 0] + v * entry[here, k, 1]
                     both += x * entry[there, k, 0] + y * entry[there, k, 1]
                     bound = one + entry[here, k, BOUND] + entry[there, k, BOUND] - 2.0 * both
@@ -338,6 +347,8 @@ def _load(
         c -= share[gone] * terms[gone, site, 3]
         e -= share[gone] * terms[gone, site, 4]
     if come >= 0:
+        if terms[come, site, 2] == np.inf:
+            return np.inf
         part = 1.0 if whole else share[come]
         a += part * terms[come, site, 2]
         c += part * terms[come, site, 3]
@@ -442,7 +453,10 @@ KICK = 3  # requests that are sent elsewhere at once to leave a local optimum
 def measure(
     transmission: Floats, computation: Floats, slo: Floats, weight: Floats, room: Floats
 ) -> Floats:
-    """Return what each request adds to the sums of each site, shape [n, J, 5]."""
+    """Return what each request adds to the sums of each site, shape [n, J, 5].
+
+    Without a link, what concerns sending is infinite.
+    """
     n, sites = transmission.shape
     terms = np.empty((n, sites, TERMS), dtype=np.float64)
     for i in range(n):
@@ -453,6 +467,8 @@ def measure(
             terms[i, j, 2] = sending / slo[i]
             terms[i, j, 3] = math.sqrt(sending * computing) / slo[i]
             terms[i, j, 4] = computing / slo[i]
+            if sending == np.inf:  # nor is anything a number if it is times 0 or over an infinity
+                terms[i, j, 2] = terms[i, j, 3] = np.inf
     return terms
 
 
@@ -520,8 +536,10 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
             seed = _next(seed)
             i = int((seed >> np.uint64(11)) % np.uint64(n))
             seed = _next(seed)
-            other = int((seed >> np.uint64(11)) % np.uint64(sites - 1))
-            trial[i] = other if other < trial[i] else other + 1
+            other = np.int64((seed >> np.uint64(11)) % np.uint64(sites - 1))
+            to = other if other < trial[i] else other + 1
+            if terms[i, to, 0] < np.inf:
+                trial[i] = to
         descend(tables, trial, penalty, most)
         cost = total_cost(terms, trial, penalty)
         if cost < best * (1.0 - LEAST):

@@ -82,7 +82,9 @@ def most_met(
     ones = np.ones(problem.requests)
     terms = measure(problem.transmission, problem.computation, problem.slo, ones, problem.room)
     terms = terms[..., 2:]
-    request, site = np.nonzero(_stretch(terms)[0] <= 1.0 + SLACK)
+    request, site = np.nonzero(np.isfinite(problem.transmission))
+    fits = _stretch(terms[request, site])[0] <= 1.0 + SLACK
+    request, site = request[fits], site[fits]
     first = np.repeat(np.arange(problem.sites), 3)
     cuts = _cuts(terms, request, site, first, np.tile([1.0, math.sqrt(0.5), 0.0], problem.sites))
     chosen = sparse.csc_array(

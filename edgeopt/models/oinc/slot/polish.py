@@ -152,6 +152,9 @@ def _price(
     """Fill in what each request adds to the dual function of a site, and return its value."""
     p, q = prices[0], prices[1]
     for i in range(limit.size):
+        if terms[i, site, 0] == np.inf:  # no link
+            worth[i, site] = np.inf
+            continue
         mean = p * terms[i, site, 0] + q * terms[i, site, 1]
         worth[i, site] = 2.0 * mean if mean <= limit[i] else limit[i] + mean * mean / limit[i]
     value = -p * p - q * q

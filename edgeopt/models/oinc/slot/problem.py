@@ -20,6 +20,7 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.arrays import Flags
     from edgeopt.instances.oinc import OincInstance
 
 
@@ -44,8 +45,8 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
     """
 
     transmission: Floats = field(
-        "request", "site", unit="s", symbol="A", least=0,
-        doc="Time to send each request with the whole band.",
+        "request", "site", unit="s", symbol="A", least=0, infinite=True,
+        doc="Time to send each request with the whole band. Infinite where there is no link.",
     )  # fmt: skip
     computation: Floats = field(
         "request", "site", unit="s", symbol="E", least=0,
@@ -70,6 +71,18 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
 
     requests = Size("request", "Number of requests n.")
     sites = Size("site", "Number of sites J.")
+
+    @cached_property
+    def linked(self) -> Flags:
+        """Whether each request can reach a site at all, shape [n]; the others are refused."""
+        return frozen(np.isfinite(self.transmission).any(axis=1))
+
+    def of(self, some: Flags) -> SlotProblem:
+        """Return some of the requests, shape [n]."""
+        if some.all():
+            return self
+        names = "transmission", "computation", "slo", "weight", "device"
+        return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in names})
 
     def with_reserved(self, reserved: ArrayLike) -> SlotProblem:
         """Return the same requests with other reserved shares, in [0, 1), shape [J]."""

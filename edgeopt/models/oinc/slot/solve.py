@@ -47,7 +47,7 @@ def assign(
 
     Returns
     -------
-    Site of every request, shape [n].
+    Site of every request, shape [n]; -1 where it can reach none.
 
     Raises
     ------
@@ -64,12 +64,16 @@ def assign(
         raise OptionError(f"urgency = {urgency}: must not be negative")
     if kicks < 0:
         raise OptionError(f"kicks = {kicks}: must not be negative")
+    site = np.full(problem.requests, -1) if start is None else own_assignment(problem, start)
+    linked = problem.linked
+    if not linked.all():
+        begun = None if start is None else site[linked]
+        site[linked] = assign(problem.of(linked), urgency=urgency, start=begun, kicks=kicks)
+        return np.asarray(site)
     weight = problem.weight
     terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
     if start is None:
         site = insert(terms, _largest_first(problem), 0.0)
-    else:
-        site = own_assignment(problem, start)
     penalty = urgency * assignment_cost(problem, site) if urgency else 0.0
     improve(terms, site, penalty, MOST)
     shake(terms, site, penalty, kicks, MOST)
@@ -79,13 +83,17 @@ def assign(
 def own_assignment(
     problem: SlotProblem, site: NDArray[np.int64], *, refused: bool = False
 ) -> NDArray[np.int64]:
-    """Copy an assignment."""
+    """Copy an assignment, in which requests that reach no site may be refused."""
     own = np.array(site, dtype=np.int64)
     if own.shape != (problem.requests,):
         raise InputError("site", f"must be {problem.requests} sites", value=own.shape)
-    for i in np.flatnonzero((own < -refused) | (own >= problem.sites)):
+    least = np.where(problem.linked, -int(refused), -1)
+    for i in np.flatnonzero((own < least) | (own >= problem.sites)):
         rule = f"must be one of the {problem.sites} sites" + ", or -1" * refused
         raise InputError("site", rule, index=(int(i),), value=own[i])
+    served = np.flatnonzero(own >= 0)
+    for i in served[np.isinf(problem.transmission[served, own[served]])]:
+        raise InputError("site", "cannot be reached: no link", index=(int(i),), value=own[i])
     return own
 
 
@@ -100,10 +108,10 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
     problem
         The requests.
     site
-        Site of each of them, shape [n].
+        Site of each of them, -1 where it is refused, shape [n].
     """
-    request = np.arange(problem.requests)
-    weight = problem.weight
+    request = np.flatnonzero(site >= 0)
+    site, weight = site[request], problem.weight[request]
     sending = np.zeros(problem.sites)
     computing = np.zeros(problem.sites)
     np.add.at(sending, site, np.sqrt(weight * problem.transmission[request, site]))
@@ -133,6 +141,7 @@ def solve_slot(
     place; of up to 10 requests all plans are weighed: then none refuses fewer, and none of those
     that refuse as many has shorter latencies. Where all requests are answered, no more than moves
     and swaps has been tried, of few requests, too: other plans may have shorter latencies.
+    Requests that reach no site are always refused.
 
     Parameters
     ----------
@@ -156,13 +165,23 @@ def solve_slot(
     OptionError
         If an option is unknown or out of range.
     """
-    n = problem.requests
+    some = problem.of(problem.linked)
+    n = some.requests
     site, band, cpu = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     plan(
-        problem.transmission, problem.computation, problem.slo, problem.weight, problem.room,
-        _largest_first(problem), objectives, unfit == "refuse", late, tolerance, site, band, cpu,
+        some.transmission, some.computation, some.slo, some.weight, some.room,
+        _largest_first(some), objectives, unfit == "refuse", late, tolerance, site, band, cpu,
     )  # fmt: skip
-    return SlotPlan(problem, site, band, cpu)
+    return spread(SlotPlan(some, site, band, cpu), problem)
+
+
+def spread(plan: SlotPlan, problem: SlotProblem) -> SlotPlan:
+    """Return the plan of the requests that can reach a site as one of all, which refuses others."""
+    if plan.problem is problem:
+        return plan
+    site, shares = np.full(problem.requests, -1), np.zeros((2, problem.requests))
+    site[problem.linked], shares[:, problem.linked] = plan.site, (plan.band, plan.cpu)
+    return SlotPlan(problem, site, *shares)
 
 
 def _largest_first(problem: SlotProblem) -> Ints:

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.models.oinc.slot.solve import spread
 from edgeopt.online.oinc.components import Queues, Service, check_service, run_in_order
 from edgeopt.online.oinc.events import Decision, Runs
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
@@ -17,7 +18,7 @@ from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from edgeopt.arrays import Floats, Ints
+    from edgeopt.arrays import Flags, Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.events import Jobs, Slot
@@ -93,12 +94,14 @@ class Ekya(Titled, Deterministic, IgnoresFeedback):
     ) -> tuple[Decision, Grants]:
         """Place what comes and share out every CPU."""
         instance, jobs, requests = state.instance, observation.jobs, observation.requests
+        requests = requests.of(requests.linked)
         share = np.zeros(jobs.job.size)
         known = np.isin(jobs.job, state.job)
         share[known] = state.share[np.isin(state.job, jobs.job)]
         granted = _summed(jobs.site[known], share[known], instance.sites)
         room = self.largest - granted
-        job_site, site = _send(jobs.site, requests.requests, room, self.step * (1.0 - TIGHT))
+        linked = np.isfinite(requests.transmission)
+        job_site, site = _send(jobs.site, linked, room, self.step * (1.0 - TIGHT))
         new = np.flatnonzero(~known & (job_site >= 0))
         needs = [_request_need(instance, requests, site), _job_need(instance, jobs, job_site)[new]]
         residents = np.concatenate([site, job_site[new]])
@@ -107,7 +110,7 @@ class Ekya(Titled, Deterministic, IgnoresFeedback):
         band = 1.0 / np.bincount(site, minlength=instance.sites)[site]
         placed = job_site >= 0
         decision = Decision(
-            plan=SlotPlan(requests, site, band, shares[: site.size]),
+            plan=spread(SlotPlan(requests, site, band, shares[: site.size]), observation.requests),
             job_site=job_site,
             reserved=_summed(job_site[placed], share[placed], instance.sites),
             runs=_side_by_side(jobs, job_site, share, instance.speed),
@@ -140,10 +143,11 @@ def _side_by_side(jobs: Jobs, site: Ints, share: Floats, speed: Floats) -> Runs:
 
 
 @compiled
-def _send(job_site: Ints, requests: int, room: Floats, least: float) -> tuple[Ints, Ints]:
+def _send(job_site: Ints, linked: Flags, room: Floats, least: float) -> tuple[Ints, Ints]:
     """Return the sites of jobs and requests, each where the fewest residents are.
 
-    A job goes only where at least `least` of the room is left for it, or waits.
+    A job goes only where at least `least` of the room is left for it, or waits; a request only
+    where it has a link, as each has somewhere, [n, J].
     """
     residents = np.zeros(room.size, dtype=np.int64)
     for j in job_site:
@@ -159,11 +163,12 @@ def _send(job_site: Ints, requests: int, room: Floats, least: float) -> tuple[In
         if jobs[k] >= 0:
             residents[jobs[k]] += 1
             left[jobs[k]] -= least
-    site = np.empty(requests, dtype=np.int64)
-    for i in range(requests):
-        emptiest = 0
-        for j in range(1, room.size):
-            emptiest = j if residents[j] < residents[emptiest] else emptiest
+    site = np.empty(len(linked), dtype=np.int64)
+    for i in range(site.size):
+        emptiest = -1
+        for j in range(room.size):
+            if linked[i, j] and (emptiest < 0 or residents[j] < residents[emptiest]):
+                emptiest = j
         site[i] = emptiest
         residents[emptiest] += 1
     return jobs, site
@@ -286,6 +291,7 @@ class Kalmia(Titled, Deterministic, IgnoresFeedback):
     ) -> tuple[Decision, OincInstance]:
         """Place what comes, give requests what they need and jobs the rest."""
         jobs, requests, speed = observation.jobs, observation.requests, state.speed
+        requests = requests.of(requests.linked)
         job_site = _queue(jobs.site, jobs.remaining, speed)
         queued = np.bincount(job_site, minlength=state.sites) > 0
         room = np.where(queued, 1.0 - self.smallest, 1.0)
@@ -299,7 +305,7 @@ class Kalmia(Titled, Deterministic, IgnoresFeedback):
         placed = jobs._replace(site=job_site)
         queues = Queues(observation.slot, placed, reserved, reserved * speed)
         runs = run_in_order(queues, _by_deadline(jobs), self.service)
-        plan = SlotPlan(requests, site, 1.0 / count[site], cpu)
+        plan = spread(SlotPlan(requests, site, 1.0 / count[site], cpu), observation.requests)
         return Decision(plan, job_site, reserved, runs), state
 
 

@@ -78,6 +78,8 @@ class Requests:
             self.problem = slot_problem(given, busiest, share)
         else:
             self.problem = given
+        if np.isinf(self.problem.transmission).any():
+            raise NotApplicableError("some request has no link to some site")
 
     def at(self, site: int, which: NDArray[np.bool_] | None = None) -> Together:
         """Return requests, by default all of them, as if they were at one site."""

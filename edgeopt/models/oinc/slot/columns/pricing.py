@@ -239,6 +239,8 @@ def _fitting(
     width = 0
     for k in range(first, end):
         i = index[k]
+        if a[i] == np.inf:  # no link
+            continue
         band, both = use[0] + a[i] * a[i] / s[i], use[1] + a[i] * e[i] / s[i]
         if not _too_much(band, both, use[2] + e[i] * e[i] / s[i]):
             kept[width] = i

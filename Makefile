@@ -14,6 +14,7 @@ VARIATIONS ?=
 MUTANT_ARGS ?=
 BENCH_ARGS ?=
 NAMES ?=
+WHEEL ?=
 
 # A stamp tells which set of packages the environment holds; newer pins or metadata renew it.
 RUNTIME := $(VENV)/.edgeopt-runtime
@@ -21,7 +22,7 @@ DEV := $(VENV)/.edgeopt-dev
 RL := $(VENV)/.edgeopt-rl
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
-.PHONY: help demo gallery release test test-quick test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned tightest programs collection learners docs clean
+.PHONY: help demo gallery kernels wheel release test test-quick test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned tightest programs collection learners docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,10 +103,18 @@ docs: $(DEV) ## build the documentation in docs/_build/html
 	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
 
+kernels: $(RUNTIME) ## compile what the studies need for usual processors, or take it from WHEEL=FILE, so that no study compiles (10 minutes)
+	@$(BIN)/python -m edgeopt.archive $(WHEEL)
+
+wheel: kernels ## build the wheel of this platform, with compiled kernels
+	@$(PIP) install --quiet --constraint constraints.txt build
+	@EDGEOPT_KERNELS="$$PWD/edgeopt/kernels.zip" $(BIN)/python -m build --wheel --outdir dist .
+
 release: $(RUNTIME) ## make what is stored anew, which must not differ; build and check wheel and source distribution
 	@$(BIN)/python -m edgeopt_papers.derived --check
 	@$(PIP) install --quiet --constraint constraints.txt build check-jsonschema twine
 	@rm -rf dist && $(BIN)/python -m build --outdir dist . && $(BIN)/python -m build --outdir dist papers
+	@$(MAKE) wheel
 	@$(BIN)/python -m twine check --strict dist/*
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 

@@ -13,15 +13,18 @@ import signal
 import threading
 import time
 import warnings
-from concurrent.futures import BrokenExecutor
-from functools import partial
+from collections import deque
+from concurrent.futures import BrokenExecutor, Future, wait
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import cache, partial
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from edgeopt.errors import WorkerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 Call = tuple["Callable[..., Any]", tuple[Any, ...]]
 """A function and its arguments; both have to be picklable where several processes compute."""
@@ -46,35 +49,92 @@ class Pool(Protocol):
 
 
 @contextlib.contextmanager
-def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
-    """Give processes that run independent calls."""
-    from joblib import Parallel, parallel_config
-    from joblib.externals.loky.backend import resource_tracker as tracker
+def pool(workers: int, *, ordered: bool = True, alone: float | None = None) -> Iterator[Pool]:
+    """Give processes that run independent calls.
 
-    if workers != 1:
-        # If these start later, they unblock signals in the process that starts them.
-        tracker.ensure_running()
-        resource_tracker.ensure_running()
-    kind = "generator" if ordered else "generator_unordered"
+    They start once the calls seem to take more than `alone` seconds in this process, all together;
+    at once if that is None.
+    """
     with _interruptible(), contextlib.ExitStack() as stack:
-        with _interrupts_blocked():
-            if workers != 1 and multiprocessing.parent_process() is None:
-                computed = parallel_config(
-                    "loky", initializer=_watch_parent, initargs=(os.getpid(),)
-                )
-                stack.enter_context(computed)
-            parallel = stack.enter_context(Parallel(n_jobs=workers, return_as=kind))
-        yield lambda calls: _results(parallel, calls)
+        if workers == 1:
+            yield lambda calls: (function(*given) for function, given in calls)
+            return
+        own = _Own(None if multiprocessing.parent_process() else alone)
+        kind = "generator" if ordered else "generator_unordered"
+
+        @cache
+        def started() -> Any:
+            from joblib import Parallel, parallel_config
+            from joblib.externals.loky.backend import resource_tracker as tracker
+
+            own.seconds = None
+            # If these start later, they unblock signals in the process that starts them.
+            tracker.ensure_running()
+            resource_tracker.ensure_running()
+            with _interrupts_blocked():
+                if multiprocessing.parent_process() is None:
+                    computed = parallel_config(
+                        "loky", initializer=_watch_parent, initargs=(os.getpid(),)
+                    )
+                    stack.enter_context(computed)
+                return stack.enter_context(Parallel(n_jobs=workers, return_as=kind))
+
+        yield lambda calls: _results(started, calls, own)
 
 
-def _results(parallel: Any, calls: Iterable[Call]) -> Iterator[Any]:
+@dataclass
+class _Own:
+    """Calls that this process runs itself, in a thread that goes on while others start."""
+
+    seconds: float | None
+    """What is left of the time for them; None once others have started."""
+
+    def run(self, left: deque[Call]) -> Generator[Any, None, Future[Any] | None]:
+        """Take calls and yield their results; return one that takes too long."""
+        spent, total = 0.0, len(left)
+        while left and self.seconds is not None:
+            # The next may take so long that all would fit, were those after it like all so far.
+            ratio = (len(left) - 1) / (total - len(left) + 1)
+            patience = (self.seconds - spent * ratio) / (1.0 + ratio) if ratio else None
+            if patience is not None and patience <= 0.0:
+                return None
+            began = time.perf_counter()
+            call: Future[Any] = Future()
+            run = partial(copy_context().run, _fulfil, call, *left.popleft())
+            threading.Thread(target=run, daemon=True).start()
+            if wait([call], patience).not_done:
+                return call
+            took = time.perf_counter() - began
+            spent += took
+            self.seconds -= took
+            yield call.result()
+        return None
+
+
+def _fulfil(call: Future[Any], function: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    try:
+        call.set_result(function(*given))
+    except BaseException as raised:
+        call.set_exception(raised)
+
+
+def _results(started: Callable[[], Any], calls: Iterable[Call], own: _Own) -> Iterator[Any]:
+    slow = None
+    if own.seconds is not None:
+        calls = deque(calls)
+        slow = yield from own.run(calls)
+        if not calls:
+            return
     from joblib import delayed
 
     results = None
     try:
+        parallel = started()
         # Workers start here, and inherit that interrupts are blocked.
         with _interrupts_blocked():
             results = parallel(delayed(function)(*given) for function, given in calls)
+        if slow is not None:
+            yield slow.result()
         yield from results
     except BrokenExecutor:
         raise WorkerError(

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 MOST: Final = 1600
 """Most runs of a study that looks when to stop."""
 
+ALONE: Final = 8.0
+"""Seconds of work below which starting workers takes longer than they save."""
+
 PRECISE: Final = 0.01
 """Share of its value within which every value is known precisely enough."""
 
@@ -95,7 +98,8 @@ def study(
         Seed of the scenarios, the same for every instance and policy. From a generator, the seed is
         drawn.
     workers
-        Processes; -1 takes all cores.
+        Processes; -1 takes all cores. They start only where the study seems to take more than some
+        8 seconds without.
     reference
         Name of the policy to which paired differences are taken; by default that of the system,
         in the variant of the policy compared.
@@ -199,7 +203,7 @@ def study(
             for name, part in parts.items()
         )  # fmt: skip
 
-    with progress_bar(total, show=progress) as step, processes.pool(workers) as pool:
+    with progress_bar(total, show=progress) as step, processes.pool(workers, alone=ALONE) as pool:
         stages = _Stages(record, named, entries, seed, bound_time, pool, step)
         for place, count in enumerate(counts):
             seen = tuple(counts[: place + 1]) * auto

@@ -27,7 +27,7 @@ PROGRAM = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
 COMMANDS = {
     "reproduce": ["reproduce", "idn", "--figure", "9", "--quick", "--workers", "2"],
     "check": ["check", "--instances", "20", "--workers", "2"],
-    "study": ["study", "oinc", "--draws", "4", "--workers", "2"],
+    "study": ["study", "oinc", "--draws", "40", "--workers", "2"],
 }
 
 pytestmark = pytest.mark.skipif(

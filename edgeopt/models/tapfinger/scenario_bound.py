@@ -330,7 +330,9 @@ def _offers(place: Ints, slots: Ints, eligible: Flags, pool: Ints) -> Ints:
                         continue
                     if known == found.shape[0]:
                         longer = np.empty((2 * known, 5), dtype=np.int64)
-                        longer[:known] = found
+                        for n in range(known):  # see `put`
+                            for part in range(5):
+                                longer[n, part] = found[n, part]
                         found = longer
                     found[known, 0], found[known, 1] = j, g
                     found[known, 2], found[known, 3], found[known, 4] = cpu, gpu, least

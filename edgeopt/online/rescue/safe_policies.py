@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
 from edgeopt.models.rescue.server_states import (
     Chain,
@@ -527,8 +527,7 @@ def _sample(
     place, nothing = np.empty(servers, dtype=np.int64), np.empty((0, 0), dtype=np.float64)
     # Sample average: the same paths for all servers (common random numbers).
     for path in range(coins.shape[0]):
-        for k in range(servers):
-            place[k] = first[k]
+        put(first[:servers], place)
         for t in range(horizon):
             for k in range(servers):
                 while chain.slot[place[k]] < t:

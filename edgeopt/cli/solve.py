@@ -45,6 +45,8 @@ def solve(
     Studies set policies beside the reference bound of their system. Where another bound is solved
     for by default, the output names the option that computes the reference bound.
     """
+    from edgeopt.studies.progress import progress_bar
+
     record = chosen_system(system)
     offline = record.offline
     usual = offline.solved or offline.reference
@@ -65,11 +67,12 @@ def solve(
     chosen = chosen_instance(record, instance, data, seed)
     if entry.offered is not None and not entry.offered(chosen.instance):
         raise OptionError(f"--bound {name}: {entry.label} is not computed for this instance")
-    if name == usual and offline.solve is not None:
-        options = {} if method is None else {"method": method}
-        benchmark = offline.solve(chosen.instance, **options)
-    else:
-        benchmark = entry.compute(chosen.instance)
+    with progress_bar(1):
+        if name == usual and offline.solve is not None:
+            options = {} if method is None else {"method": method}
+            benchmark = offline.solve(chosen.instance, **options)
+        else:
+            benchmark = entry.compute(chosen.instance)
     if out is not None and offline.export is not None:
         with atomic_write(out, force=force) as draft:
             offline.export(benchmark, draft)

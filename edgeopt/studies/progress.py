@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+COMPILING: Final = "compiling once, about 20 s"
+"""What a bar says from the first kernel that is compiled to the end of the job."""
 
 
 class Step(Protocol):
@@ -28,6 +31,7 @@ def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
     if not ((notebook or sys.stderr.isatty()) if show is None else show):
         yield lambda doing, advance=1: None
         return
+    from numba.core.event import Listener, install_listener
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import (
@@ -52,7 +56,15 @@ def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
         def step(doing: str, advance: int = 1) -> None:
             bar.update(task, advance=advance, description=escape(doing))
 
-        yield step
+        class Compiling(Listener):  # type: ignore[misc]
+            def on_start(self, event: Any) -> None:
+                bar.update(task, description=COMPILING)
+
+            def on_end(self, event: Any) -> None:
+                pass  # the next step says what goes on
+
+        with install_listener("numba:compile", Compiling()):
+            yield step
 
 
 def _in_notebook() -> bool:

@@ -409,7 +409,7 @@ def plan(
         trial = site.copy()
         own = _limits(transmission, computation, slo, late, site, band, cpu)
         if best[0] < site.size:
-            restore(terms, slo, late, order[::-1], own, trial)
+            restore(terms, slo, late, order[::-1].copy(), own, trial)
         kept = np.flatnonzero(trial >= 0)
         limits = measure(transmission[kept], computation[kept], own[kept], weight[kept], room)
         answered = trial[kept]

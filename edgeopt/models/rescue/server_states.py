@@ -18,6 +18,7 @@ The kernels see the states of one server, ``start..stop-1``, in ascending order 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -185,31 +186,38 @@ class ServerStates:
         """
         if grid is not None and not (grid >= 0.0 and np.isfinite(grid)):
             raise OptionError(f"grid is {grid}; it must be finite and not negative")
-        parts, used = [], []
-        for server in range(instance.servers):
-            budgets = Budgets.of(instance, server)
-            # A whole number of units: what is a multiple of it is found to be one, to the last bit.
-            wanted = 0.0 if grid is None else float(grid) / budgets.unit
-            width = float(np.ceil(min(wanted, budgets.before[-1])))
-            while (part := _states(instance, budgets, width, limit, up=up)) is None:
-                coarsest = np.rint(_GRID * float(instance.capacity[server].max()) / budgets.unit)
-                width = 2.0 * width if width > 0.0 else float(coarsest)
-            parts.append(part)
-            used.append(width * budgets.unit)
-        first = np.concatenate(([0], np.cumsum([slot.size for slot, _, _ in parts])))
-        end = int(first[-1])
-        following = [
-            np.where(table >= 0, table + base, end)
-            for base, (_, table, _) in zip(first.tolist(), parts, strict=False)
-        ]
-        slots = [slot for slot, _, _ in parts]
-        return cls(
-            np.concatenate([*slots, [instance.horizon]]).astype(np.int64),
-            first.astype(np.int64),
-            np.concatenate(following).astype(np.int64),
-            np.concatenate([longest for _, _, longest in parts]),
-            np.array(used),
-        )
+        return _listed(instance, up, None if grid is None else float(grid), limit)
+
+
+@lru_cache(maxsize=4)
+def _listed(instance: RescueInstance, up: bool, grid: float | None, limit: int) -> ServerStates:
+    """List states once for all policies of a study, and its bounds."""
+    parts, used = [], []
+    for server in range(instance.servers):
+        budgets = Budgets.of(instance, server)
+        # A whole number of units: what is a multiple of it is found to be one, to the last bit.
+        wanted = 0.0 if grid is None else grid / budgets.unit
+        width = float(np.ceil(min(wanted, budgets.before[-1])))
+        while (part := _states(instance, budgets, width, limit, up=up)) is None:
+            coarsest = np.rint(_GRID * float(instance.capacity[server].max()) / budgets.unit)
+            width = 2.0 * width if width > 0.0 else float(coarsest)
+        parts.append(part)
+        used.append(width * budgets.unit)
+    first = np.concatenate(([0], np.cumsum([slot.size for slot, _, _ in parts])))
+    end = int(first[-1])
+    following = [
+        np.where(table >= 0, table + base, end)
+        for base, (_, table, _) in zip(first.tolist(), parts, strict=False)
+    ]
+    slots = [slot for slot, _, _ in parts]
+    arrays = (
+        np.concatenate([*slots, [instance.horizon]]).astype(np.int64),
+        first.astype(np.int64),
+        np.concatenate(following).astype(np.int64),
+        np.concatenate([longest for _, _, longest in parts]),
+        np.array(used),
+    )
+    return ServerStates(*map(fixed, arrays))
 
 
 def _states(

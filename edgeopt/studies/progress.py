@@ -56,7 +56,7 @@ def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
         def step(doing: str, advance: int = 1) -> None:
             bar.update(task, advance=advance, description=escape(doing))
 
-        class Compiling(Listener):  # type: ignore[misc]
+        class Compiling(Listener):
             def on_start(self, event: Any) -> None:
                 bar.update(task, description=COMPILING)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BAD_INPUT, _BUG, _INTERRUPTED = 2, 70, 130
 
-_GROUPS: "dict[str, tuple[str, tuple[Callable[..., None], ...]]]" = {
+_GROUPS: "dict[str, tuple[str, tuple[Callable[..., Any], ...]]]" = {
     "Start here": ("edgeopt study rescue --out report", (study, explore, tutorial)),
     "Your own": (
         "edgeopt template rescue --out mine && edgeopt study rescue --instance mine",

@@ -423,8 +423,8 @@ class RescueKernel:
 def _formula(instance: RescueInstance, profit: LogProfit, slots: slice) -> Formula:
     scale, work = profit.factors(slots)
     longest = instance.horizon + (instance.max_duration if instance.beyond == "hold" else 0)
-    given = scale, profit.gain, profit.curvature, work, profit.budget
-    return Formula(*map(fixed, given), longest)
+    gain, curvature, budget = (fixed(one) for one in (profit.gain, profit.curvature, profit.budget))
+    return Formula(fixed(scale), gain, curvature, fixed(work), budget, longest)
 
 
 _NO_FORMULA = Formula(

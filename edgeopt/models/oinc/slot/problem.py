@@ -76,7 +76,7 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
     @cached_property
     def linked(self) -> Flags:
         """Whether each request can reach a site at all, shape [n]; the others are refused."""
-        return frozen(np.isfinite(self.transmission).any(axis=1))
+        return frozen(np.asarray(np.isfinite(self.transmission).any(axis=1)))
 
     def of(self, some: Flags) -> SlotProblem:
         """Return some of the requests, shape [n]."""
@@ -129,7 +129,7 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
         weight=frozen(np.ones(device.size)),
         device=frozen(device),
     )
-    untouched = isinstance(reserved, float) and reserved == 0.0
+    untouched = np.ndim(reserved) == 0 and reserved == 0.0
     return problem if untouched else problem.with_reserved(reserved)
 
 

@@ -466,7 +466,8 @@ def gather(
     """Raise prices, then generate columns, until the gap is proven or time is over."""
     began = time.perf_counter()
     if not problem.linked.all():  # no assignment answers all requests
-        roots = Roots(*np.zeros((2, problem.sites, problem.requests)), np.zeros(problem.requests))
+        zeros = np.zeros((problem.sites, problem.requests))
+        roots = Roots(zeros, zeros, np.zeros(problem.requests))
         nobody, nothing = np.full(problem.requests, -1), np.zeros(problem.requests)
         free, none = np.zeros(problem.sites), Pool(roots, 0)
         return Evidence(1.0, nobody, np.inf, none, nothing, free, np.inf, np.inf)

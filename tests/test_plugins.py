@@ -33,7 +33,6 @@ ANOTHER = dataclasses.replace(SYSTEM, name="another")
 HOMELESS = PolicyEntry("homeless", "H", lambda i, b: None)
 LOST = PolicyEntry("lost", "L", lambda i, b: None, system="rescu")
 TAKEN = PolicyEntry("srs", "S", lambda i, b: None, system="rescue")
-UNBOUND = PolicyEntry("unbound", "U", lambda i, b: None, system="rescue", bound="none")
 GOOD = PolicyEntry("good", "G", lambda i, b: None, system="rescue")
 TEXT = "text"
 TEXTS = ["text"]
@@ -116,7 +115,6 @@ def test_the_name_of_a_system_is_taken_once(offer: Offer) -> None:
         ("x = odd_plugin:HOMELESS", "does not say which system it is for; set system="),
         ("x = odd_plugin:LOST", "is for the system 'rescu'; did you mean rescue?"),
         ("x = odd_plugin:TAKEN", "the policy name 'srs' is taken"),
-        ("x = odd_plugin:UNBOUND", "names the benchmark 'none'; rescue has "),
     ],
 )
 def test_a_broken_policy_is_left_out_unless_it_is_asked_for(

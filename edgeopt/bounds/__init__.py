@@ -52,6 +52,7 @@ from edgeopt.bounds.regret import (
     regret,
 )
 from edgeopt.bounds.search import search
+from edgeopt.bounds.validity import Bound, Check, Judged, Plan
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 from edgeopt.later import loaded_later
 
@@ -61,13 +62,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assumption",
+    "Bound",
+    "Check",
     "Claim",
     "DynamicFit",
     "DynamicRegret",
     "Finding",
     "Growth",
+    "Judged",
     "Measurement",
     "NotApplicableError",
+    "Plan",
     "PsiRegret",
     "Ratio",
     "Regret",

@@ -15,14 +15,17 @@ import numpy as np
 
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
 from edgeopt.bounds.intervals import student
+from edgeopt.bounds.validity import KEPT
 from edgeopt.bounds.verdict import Relation, Source
 from edgeopt.later import Computed
 from edgeopt.online.simulate import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from edgeopt.bounds.validity import Check
 
 DRAWN: Final = 3
 """Small random instances on which the claims of a record are checked."""
@@ -34,7 +37,6 @@ CONFIDENCE: Final = 0.999
 def guarantees(record: Any) -> tuple[Claim, ...]:
     """Return the claims that the record of a system makes of its policies and bounds."""
     entries = [entry for entry in record.policies.entries if not entry.learned]
-    bounded = {entry.bound: None for entry in entries if entry.bound}
     better = "at least" if record.objective.sense == "max" else "at most"
     return (
         *(
@@ -57,8 +59,9 @@ def guarantees(record: Any) -> tuple[Claim, ...]:
                 partial(_passed_by_none, name=name),
                 toward_bound=False,
             )
-            for name in record.offline.bounds
-            if name in bounded
+            for name, bound in record.offline.bounds.items()
+            # What no run can tell is left to the proof.
+            if all(one.measure or one.declared for one in bound.checks)
         ),
     )
 
@@ -99,7 +102,7 @@ class Runs:
     def __init__(self, record: Any, instance: Any) -> None:
         self.record, self.instance = record, instance
         self.bounds = Computed(record.offline.bounds, self._bound)
-        self._measured: dict[str, tuple[Any, float | None]] = {}
+        self._measured: dict[str, tuple[Any, Any, float | None]] = {}
 
     @cached_property
     def environment(self) -> Any:
@@ -118,18 +121,27 @@ class Runs:
         """Simulated runs of a policy."""
         return int(self.record.policies.runs)
 
-    def measured(self, entry: Any) -> tuple[Any, float | None]:
-        """Return the runs of a policy, and its exact expected value where that is known."""
+    def measured(self, entry: Any) -> tuple[Any, Any, float | None]:
+        """Return a policy, its runs, and its exact expected value where that is known."""
         if entry.name not in self._measured:
             policy = entry.make(self.instance, self.bounds)
             trajectory = simulate(self.environment, policy, runs=self.runs)
             exact = None if entry.exact is None else entry.exact(self.instance, policy)
-            self._measured[entry.name] = trajectory, exact
+            self._measured[entry.name] = policy, trajectory, exact
         return self._measured[entry.name]
+
+    def keeps(self, entry: Any, checks: Iterable[Check]) -> bool:
+        """Tell whether a policy keeps checks by design, or in all its runs."""
+        policy, trajectory, _ = self.measured(entry)
+        return all(
+            one.found(policy, one.numbers(self.instance, trajectory) if one.measure else None).kept
+            == KEPT
+            for one in checks
+        )
 
     def compared(self, entry: Any, name: str, share: float, *, toward_bound: bool) -> Measurement:
         """Compare the value of a policy with a share of a bound, in the favour of the claim."""
-        trajectory, exact = self.measured(entry)
+        _, trajectory, exact = self.measured(entry)
         against = self.bounds[name]
         each = np.asarray(against.each) if against.each else np.asarray(against.bound)
         promised = share * float(each.mean())
@@ -162,9 +174,7 @@ def _kept(runs: Runs, *, entry: Any) -> Measurement:
 
 def _passed_by_none(runs: Runs, *, name: str) -> Iterator[Measurement]:
     """Compare all policies for which a bound is valid with that bound."""
-    holds = runs.record.offline.bounds[name].holds
+    checks = runs.record.offline.bounds[name].checks
     for entry in runs.record.policies.entries:
-        if entry.bound == name and not entry.learned:
-            trajectory, _ = runs.measured(entry)
-            if holds is None or holds(trajectory):
-                yield runs.compared(entry, name, 1.0, toward_bound=False)
+        if not entry.learned and runs.keeps(entry, checks):
+            yield runs.compared(entry, name, 1.0, toward_bound=False)

@@ -167,6 +167,7 @@ def _solve_and_prove(
 
 def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str, Any]:
     from edgeopt.studies import find_system
+    from edgeopt.studies.checks import valid_for
     from edgeopt.studies.simulation import run
 
     record, instance = find_system(system), load(name)
@@ -185,9 +186,7 @@ def _run(system: str, name: str, policy: str, runs: int, seed: int) -> dict[str,
         return {"failed": str(error), "bound": ""}
     values = objective.values(trajectory)
     value = estimates({"": values}, {} if known is None else {"": known}, beside)[""]
-    own = entry.bound
-    holds = record.offline.bounds[own].holds if own else None
-    bound = own if holds is None or holds(trajectory) else ""
+    bound = next(iter(valid_for(record.offline, instance, made, trajectory)), "")
     violated = np.asarray(trajectory.violations, dtype=float).sum(axis=1)
     return {
         "mean": value.mean, "se": value.error, "how": value.how, "violated": float(violated.mean()),

@@ -11,7 +11,7 @@ import reprlib
 import time
 from dataclasses import fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -119,6 +119,53 @@ def simulate(
             raise
         episodes.append(episode)
     return environment.trajectory(policy.name, episodes, seconds=seconds, keep_trace=keep_trace)
+
+
+class Step(NamedTuple):
+    """A step of a run: what was observed, what was decided, and what that came to."""
+
+    observation: Any
+    decision: Any
+    feedback: Any
+
+
+class _Logged:
+    """An episode that keeps a log."""
+
+    def __init__(self, episode: Episode[Any, Any, Any]) -> None:
+        self._episode = episode
+        self.log: list[Step] = []
+        self._seen: Any = None
+
+    def observe(self) -> Any:
+        self._seen = self._episode.observe()
+        return self._seen
+
+    def act(self, decision: Any) -> Any:
+        feedback = self._episode.act(decision)
+        self.log.append(Step(self._seen, decision, feedback))
+        return feedback
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._episode, name)
+
+
+def logs(
+    environment: Environment[Any, Any, Any, Any, Any, Any],
+    policy: Policy[Any, Any, Any, Any, Any],
+    *,
+    rng: int | np.random.Generator = 0,
+    runs: int = 200,
+) -> Iterator[list[Step]]:
+    """Yield the log of every run, in the plain loop and on the scenarios of `simulate`."""
+    require_parts(policy)
+    scenario_stream, policy_stream = generator(rng).spawn(2)
+    start = ask(policy, "start", environment.instance)
+    scenarios = environment.scenarios(scenario_stream, runs)
+    for scenario, stream in zip(scenarios, policy_stream.spawn(runs), strict=True):
+        episode = _Logged(environment.episode(scenario))
+        run_policy(episode, policy, start, stream)
+        yield episode.log
 
 
 class Titled:

@@ -11,6 +11,7 @@ from edgeopt.bounds.estimate import combined, gap_to
 from edgeopt.bounds.intervals import EQUAL, LISTED, Spread, holm, spread
 from edgeopt.bounds.paired import FEWEST_RUNS, mean_spread, ratio_spread, two_sided
 from edgeopt.bounds.pairs import OPEN, Pairs
+from edgeopt.bounds.validity import weakest
 from edgeopt.errors import QualityWarning
 from edgeopt.studies.entries import Comparison
 from edgeopt.studies.wording import NO_BOUND, capitalised
@@ -255,11 +256,18 @@ def tidy(case: Case) -> list[dict[str, Any]]:
         no value.
     ``ratio, ratio_se, ratio_low, ratio_high``
         `value` over the reference bound, whether that is valid for this policy or not.
-    ``bound, bound_scope, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low,
+    ``bound, bound_how, bound_scope, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low,
     bound_ratio_high``
         Name and value of the tightest benchmark that bounds this policy, and the value over it,
         1 - `gap` of profits and 1 + `gap` of costs; the scope is ``"scenario"`` where both are sums
-        over the runs, each run with a bound of its own.
+        over the runs, each run with a bound of its own. Where the bound depends on checks,
+        `bound_how` says how it is known that they are kept: ``"by design"``, ``"exact"``, or only
+        ``"in N runs"``.
+    ``bound:NAME, why:NAME``
+        Of every bound of the user: its value where it is valid for the policy, else NaN, and why.
+    ``CHECK, CHECK_broken``
+        Of every check of the user: ``"kept"``, ``"broken"`` or ``"not resolved"``, and the share of
+        runs that broke it.
     ``violated, violated_se, violated_share``
         Violated service constraints per run, and as a share of those of the instance (NaN if it
         has none).
@@ -324,6 +332,7 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "beyond": "contradiction" if gap.contradicted else "chance" if gap.beyond else "",
         **_ratio("ratio", case, name, case.system.offline.reference),
         "bound": own,
+        "bound_how": case.bound_how(name),
         "bound_scope": case.benchmarks[own].scope if own else "",
         "bound_value": bound,
         **_ratio("bound_ratio", case, name, own),
@@ -332,7 +341,20 @@ def _row(case: Case, name: str) -> dict[str, Any]:
     for metric in case.system.reporting.metrics:
         row |= _mean(metric.name, metric.compute(case.instance, trajectory))
     row["decision_us"] = 1e6 * trajectory.seconds_per_decision
-    return row
+    return row | _of_checks(case, name)
+
+
+def _of_checks(case: Case, name: str) -> dict[str, Any]:
+    """Return what was found of bounds and checks of the user."""
+    found: dict[str, Any] = {}
+    for key, bound in case.own.items():
+        against, judged = case.why(name, key), case.judged[name]
+        found[f"bound:{key}"] = np.nan if against else float(bound.value)
+        found[f"why:{key}"] = against or f"holds {weakest(bound.checks, judged)}".strip()
+    for key in case.checks:
+        found[key] = case.judged[name][key].kept
+        found[f"{key}_broken"] = case.judged[name][key].broken
+    return found
 
 
 def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
@@ -368,7 +390,7 @@ def gap_of(case: Case, name: str, benchmark: str) -> Gap:
 
 def warn_of(case: Case, name: str, gap: Gap) -> None:
     """Warn of a value that contradicts its bound."""
-    label = case.system.offline.bounds[case.bound_of(name)].label
+    label = case.bounds[case.bound_of(name)].label
     warnings.warn(
         f"{case.system.name}, instance {case.name}: the {case.objective.name} of "
         f"{case.entries[name].title} is beyond {label}, which is to bound it: its gap is "

@@ -11,6 +11,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt import registry
+from edgeopt.bounds.validity import scope
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields, generator
 from edgeopt.representation import compact_repr
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from edgeopt.bounds.validity import Check
     from edgeopt.studies.drawing import Drawing
     from edgeopt.studies.results import Case, Study
 
@@ -180,26 +182,29 @@ class BenchmarkEntry(Part):
     ----------
     label
         Name in tables and pictures, such as ``"OPT(LP)"``.
-    scope
-        Policies whose expected value it bounds, as the end of "it bounds ...".
     compute
         Maps an instance to its :class:`Benchmark`. If it takes ``time_limit=``, seconds, it
         returns the valid bound in hand when they are over, and its status says so.
+    checks
+        What a policy has to keep for it to be a bound; by default it bounds every policy. One that
+        has all checks of another bound, and more, is at least as tight.
     offered
         Whether it is computed; by default always. The reference and those that policies name must.
     of_scenarios
         ``of_scenarios(instance, benchmark, scenarios)`` returns the tighter one of all scenarios;
         it may take ``time_limit=``, too.
-    holds
-        ``holds(trajectory)`` tells whether it bounds runs, where that depends on what was done.
     """
 
     label: str
-    scope: str
     compute: Callable[..., Benchmark]
+    checks: Sequence[Check] = ()
     offered: Callable[[Any], bool] | None = None
     of_scenarios: Callable[..., Benchmark] | None = None
-    holds: Callable[[Any], bool] | None = None
+
+    @property
+    def scope(self) -> str:
+        """Policies whose expected value it bounds, as the end of "it bounds ..."."""
+        return scope(self.checks)
 
     def solve(
         self,
@@ -245,8 +250,6 @@ class PolicyEntry(Part):
         its :class:`Benchmark`, so that a plan is solved once and followed by many.
     variant
         What tells this entry from others of its group: ``"guarded"``, ``"unguarded"``, ``""``.
-    bound
-        Name of the tightest benchmark that is a valid bound for this policy.
     guarantee
         Proven ratio of the expected value to a bound, where a theorem gives one.
     exact
@@ -273,7 +276,6 @@ class PolicyEntry(Part):
     group: str
     make: Callable[[Any, Mapping[str, Benchmark]], Any]
     variant: str = ""
-    bound: str = ""
     guarantee: float | None = None
     exact: Callable[[Any, Any], float | None] | None = None
     default: bool = True

@@ -131,8 +131,8 @@ def learned_entry(system: System, name: str) -> PolicyEntry:
     # A whole path would leave no room for a picture.
     short = wanted if wanted in learned.shipped else "/".join(_named(path).parts[-2:])
     return PolicyEntry(
-        name, "Learned", partial(given, policy), variant=short, bound=entry.bound,
-        default=False, learned=True, edition=entry.edition,
+        name, "Learned", partial(given, policy), variant=short, default=False,
+        learned=True, edition=entry.edition,
     )  # fmt: skip
 
 

@@ -90,8 +90,6 @@ class Live(Part):
         ``lanes(case, policy)`` returns what every resource does in a run.
     bound
         Bound that is shown, by default the reference bound.
-    looser_than
-        Other bounds that are tighter: it is valid for the policies that these bound.
     runs
         Scenarios at first.
     """
@@ -104,7 +102,6 @@ class Live(Part):
     claim: str
     lanes: Callable[[Case, str], Lanes] | None = None
     bound: str = ""
-    looser_than: tuple[str, ...] = ()
     runs: int = 100
     fixed: Mapping[str, Any] = field(default_factory=dict)
     certificate: Callable[[Case], Callable[[], Certificate]] = certificate_of_plan

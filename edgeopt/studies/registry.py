@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from edgeopt import plugins, registry
+from edgeopt.bounds.validity import Plan
 from edgeopt.errors import OptionError
 from edgeopt.online.simulate import require_parts
 from edgeopt.studies.entries import PolicyEntry
@@ -139,12 +140,6 @@ def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, Option
             continue
         if entry.name in table:
             refused[point.name] = plugins.refusal(point, f"the policy name {entry.name!r} is taken")
-        elif entry.bound and entry.bound not in record.offline.bounds:
-            refused[point.name] = plugins.refusal(
-                point,
-                f"names the benchmark {entry.bound!r}; {record.name} has "
-                f"{', '.join(record.offline.bounds)}",
-            )
         else:
             table[entry.name] = entry
     return tuple(table.values()), refused
@@ -165,6 +160,7 @@ def choose(record: System, wanted: Any = None) -> tuple[PolicyEntry, ...]:
     if wanted is not None:
         # A policy may be a tuple of its options.
         several = isinstance(wanted, Iterable) and not hasattr(wanted, "decide")
+        several = several and not isinstance(wanted, Plan)
         wanted = list(wanted) if several and not isinstance(wanted, str) else [wanted]
     for name, why in refused.items():
         if wanted is not None and name in wanted and name not in {entry.name for entry in known}:
@@ -187,6 +183,7 @@ def choose(record: System, wanted: Any = None) -> tuple[PolicyEntry, ...]:
                     f"{_hint(one, [entry.name for entry in known])}"
                 )
         else:
+            one = one.policy() if isinstance(one, Plan) else one
             found = [one if isinstance(one, PolicyEntry) else _entry(record, one, chosen)]
         for entry in found:
             chosen.setdefault(entry.name, entry)
@@ -207,15 +204,9 @@ def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
     name, count = title, 2
     while name in set(taken) | {entry.name for entry in record.policies.entries}:
         name, count = f"{title} ({count})", count + 1
-    bound = record.policies.bound_of(policy) if record.policies.bound_of else ""
     knows = getattr(policy, "hindsight", False) is True
-    return PolicyEntry(
-        name,
-        name,
-        partial(given, policy),
-        bound=bound,
-        kind="hindsight" if knows else "causal",
-    )
+    kind: Literal["causal", "hindsight"] = "hindsight" if knows else "causal"
+    return PolicyEntry(name, name, partial(given, policy), kind=kind)
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ Its faces `page`, `plot` and `to_json` import the pages when called: those read 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +14,10 @@ import numpy as np
 
 from edgeopt.bounds.estimate import Estimate, estimates
 from edgeopt.bounds.pairs import Look, Pairs, spent
+from edgeopt.bounds.validity import weakest, why
 from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr, counted
+from edgeopt.studies.checks import judged, offered, tightest
 from edgeopt.studies.comparison import gap_of, general, shares_of, tidy, warn_of
 from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import Rank, of_case, of_study, places, ranking
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds import Verdict
     from edgeopt.bounds.estimate import Control, Gap
+    from edgeopt.bounds.validity import Bound, Check, Judged
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
     from edgeopt.studies.standings import Standings
@@ -112,6 +115,12 @@ class Case:
         Of the claims, checked on this instance.
     settings
         Of the study.
+    own
+        Bounds of the user by name; their benchmarks are among the others.
+    checks
+        Checks of the user by name, those of his bounds included.
+    watched
+        What was found of these for every policy by the logs of its runs.
     """
 
     system: System
@@ -126,6 +135,9 @@ class Case:
     references: Mapping[str, str]
     verdicts: tuple[Verdict, ...]
     settings: Settings
+    own: Mapping[str, Bound] = field(default_factory=dict)
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    watched: Mapping[str, Mapping[str, Judged]] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # `pickle` keeps what the case was made of, entries of its system by name.
@@ -254,11 +266,34 @@ class Case:
         """Label of the reference bound."""
         return self.system.offline.bounds[self.system.offline.reference].label
 
+    @cached_property
+    def bounds(self) -> dict[str, Bound]:
+        """All bounds by name, those of the system first."""
+        return {**offered(self.system.offline, self.benchmarks), **self.own}
+
+    @cached_property
+    def judged(self) -> dict[str, dict[str, Judged]]:
+        """What was found of every check that a bound depends on, and of others, by policy."""
+        return {
+            name: {**judged(self, name), **self.watched.get(name, {})} for name in self.trajectories
+        }
+
+    def why(self, policy: str, bound: str) -> str:
+        """Say why a bound is not known to be valid for a policy, "" where it is."""
+        return why(self.bounds[bound], self.judged[policy])
+
     def bound_of(self, policy: str) -> str:
-        """Name the tightest benchmark that bounds a policy in its runs, "" where none does."""
-        own = self.entries[policy].bound
-        holds = self.system.offline.bounds[own].holds if own else None
-        return own if holds is None or holds(self.trajectories[policy]) else ""
+        """Name the tightest bound that is valid for a policy in its runs, "" where none is."""
+        return self._own_bounds[policy]
+
+    @cached_property
+    def _own_bounds(self) -> dict[str, str]:
+        return {name: tightest(self, name) for name in self.trajectories}
+
+    def bound_how(self, policy: str) -> str:
+        """Say how it is known that this bound is valid: ``"in N runs"`` where it is not proven."""
+        own = self.bound_of(policy)
+        return weakest(self.bounds[own].checks, self.judged[policy]) if own else ""
 
     def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
         """Name the policy of a row of the table."""
@@ -498,8 +533,8 @@ class Study:
         Returns
         -------
         str
-            An object with keys system, instance, benchmark, intervals, policies, claims; for a
-            study of several instances a list of them.
+            An object with keys system, instance, benchmark, intervals, policies, bounds, checks,
+            claims; for a study of several instances a list of them.
         """
         from edgeopt.studies.pages import study
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import edgeopt
 from edgeopt import processes
 from edgeopt.bounds.pairs import looks
+from edgeopt.bounds.validity import Plan
 from edgeopt.errors import OptionError
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import (
@@ -23,6 +24,7 @@ from edgeopt.options import (
     generator,
 )
 from edgeopt.studies import registry
+from edgeopt.studies.checks import own, require_instance, watch
 from edgeopt.studies.entries import BenchmarkEntry
 from edgeopt.studies.progress import Step, progress_bar
 from edgeopt.studies.results import Case, Settings, Study
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from edgeopt.bounds.estimate import Control
+    from edgeopt.bounds.validity import Judged
     from edgeopt.online.protocols import Policy
+    from edgeopt.studies.checks import Own
     from edgeopt.studies.entries import Benchmark, PolicyEntry
 
 
@@ -51,6 +55,9 @@ def study(
     instances: Any,
     policies: Iterable[Any] | Policy[Any, Any, Any, Any, Any] | PolicyEntry | None = None,
     *,
+    bounds: Mapping[str, Any] | None = None,
+    checks: Iterable[Any] = (),
+    watched: int = 200,
     system: System | str | None = None,
     runs: int | Literal["auto"] | None = None,
     until: int = MOST,
@@ -83,7 +90,20 @@ def study(
         learned policy that the system recommends, ``learned:NAME`` one that comes with the package,
         ``learned:PATH`` one that `edgeopt train` has made. One that knows the future of a run,
         which is marked and never called best, says so by its `kind`, or as an object by an
-        attribute ``hindsight = True``; such policies come last.
+        attribute ``hindsight = True``; such policies come last. A plan stands for the policy that
+        follows it.
+    bounds
+        Bounds of your own by name: a plan (what the class methods ``of`` of
+        :mod:`edgeopt.models` return), a :class:`edgeopt.bounds.Bound`, a number that bounds every
+        policy, or a function of the instance that returns one of these, which several instances
+        need. The table compares every policy with the tightest bound of all that is valid for it,
+        and says of each of yours why it is not.
+    checks
+        Constraints on what runs do that the table is to report: :class:`edgeopt.bounds.Check`
+        objects, or constraints of a Pyomo or CVXPY program in the variables of the system's own.
+    watched
+        Most runs per policy of which a log is made for these; they take the plain loop, which is
+        slower than compiled code.
     system
         The system, or its name; by default found by the type of the instance.
     runs
@@ -155,6 +175,7 @@ def study(
     check_whole("detailed", detailed, 1, none=True)
     check_flag("claims", claims)
     check_real("bound_time", bound_time, "[0, inf)", none=True)
+    check_whole("watched", watched, 2, MOST_RUNS)
     if reference is not None:
         check_text("reference", reference)
     if progress is not None:
@@ -170,6 +191,11 @@ def study(
                 f"{record.name} takes {record.instances.kind.__name__}"
             )
         _require_fingerprint(instance)
+    more = own(record, named, {} if bounds is None else bounds, list(checks))
+    policies = list(policies) if isinstance(policies, list | tuple) else policies
+    for one in policies if isinstance(policies, list) else [policies]:
+        if isinstance(one, Plan):
+            require_instance("policies", one, named)
     # Those that know the future come last.
     entries = sorted(registry.choose(record, policies), key=lambda entry: not entry.causal)
     references = _references(record, entries, reference)
@@ -179,7 +205,7 @@ def study(
     each = len(entries)
     total = sum(len(record.offline.offered(instance)) + each for instance in named.values())
     claims = claims and record.claims is not None
-    total += detailed * claims
+    total += detailed * claims + each * sum(bool(one.checks) for one in more.values())
     table = {entry.name: entry for entry in entries}
     first = Settings(
         runs=counts[0],
@@ -198,22 +224,27 @@ def study(
         return tuple(
             Case(
                 record, name, named[name], entries=table, references=references, settings=settings,
-                **part,
+                own=more[name].bounds, checks=more[name].checks, **part,
             )
             for name, part in parts.items()
         )  # fmt: skip
 
     with progress_bar(total, show=progress) as step, processes.pool(workers, alone=ALONE) as pool:
-        stages = _Stages(record, named, entries, seed, bound_time, pool, step)
+        given = {name: one.benchmarks for name, one in more.items()}
+        stages = _Stages(record, named, entries, seed, bound_time, pool, step, given)
         for place, count in enumerate(counts):
             seen = tuple(counts[: place + 1]) * auto
             settings = replace(first, runs=count, looks=seen, most=until * auto)
             parts = stages.simulated(count)
             if auto and all(map(settled, cases(parts, settings))):
                 break
+        found = stages.watched(more, min(watched, settings.runs), confidence)
         verdicts = stages.checked(detailed * claims)
     settings = replace(settings, seconds=time.perf_counter() - began)
-    complete = {name: {**part, "verdicts": verdicts[name]} for name, part in parts.items()}
+    complete = {
+        name: {**part, "verdicts": verdicts[name], "watched": found[name]}
+        for name, part in parts.items()
+    }
     return Study(record, cases(complete, settings), settings)
 
 
@@ -307,11 +338,14 @@ class _Stages:
         bound_time: float | None,
         pool: processes.Pool,
         step: Step,
+        given: Mapping[str, Mapping[str, Benchmark]],
     ) -> None:
         self.record, self.named, self.entries, self.seed = record, named, entries, seed
         self.bound_time = bound_time
         self._pool, self._step = pool, step
-        self.benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
+        self.benchmarks: dict[str, dict[str, Benchmark]] = {
+            name: dict(given[name]) for name in named
+        }
         self.policies: dict[str, dict[str, Any]] = {}
         self.others: dict[str, dict[str, Any]] = {}
         self.ran: dict[tuple[str, str], Ran] = {}
@@ -407,6 +441,26 @@ class _Stages:
             if entry.name not in taken and entry.name not in made:
                 made[entry.name] = entry.make(self.named[name], self.benchmarks[name])
         return [(one, taken.get(one.name, made.get(one.name))) for one in known]
+
+    def watched(
+        self, own: Mapping[str, Own], runs: int, confidence: float
+    ) -> dict[str, dict[str, dict[str, Judged]]]:
+        """Judge the checks of the user by the logs of runs."""
+        environment, offline = self.record.policies.environment, self.record.offline
+        found = self._stage("checking constraints", watch, {
+            (name, one.name): (
+                environment, instance, self.policies[name][one.name],
+                [check for check in own[name].checks.values() if check.source == "log"], offline,
+                self.seed, min(runs, self.ran[name, one.name].trajectory.runs), confidence,
+            )
+            for name, instance in self.named.items()
+            for one in self.entries
+            if own[name].checks
+        })  # fmt: skip
+        return {
+            name: {policy: one for (case, policy), one in found.items() if case == name}
+            for name in self.named
+        }
 
     def checked(self, count: int) -> dict[str, tuple[Any, ...]]:
         """Check the claims on the first instances."""

@@ -20,6 +20,7 @@ from edgeopt.bounds.intervals import EQUAL
 from edgeopt.bounds.paired import FEWEST_RUNS, least_runs
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import Finding as Outcome
+from edgeopt.studies.checks import GIVEN
 from edgeopt.studies.results import Case, Study
 from edgeopt.studies.standings import plain
 from edgeopt.studies.wording import (
@@ -123,6 +124,8 @@ def _less(found: Standings, count: int) -> str:
 
 def _nobody(found: Standings) -> str:
     wrong = [one for one in found.rows if one.causal and one.gap.contradicted]
+    if any(one.sampled for one in wrong):
+        return f"{_named(wrong)} contradict{'s' * (len(wrong) == 1)} what is to be the limit"
     if wrong:
         return f"{_named(wrong)} contradict{'s' * (len(wrong) == 1)} what is proven to be the limit"
     if any(one.causal for one in found.rows):
@@ -193,8 +196,14 @@ def _reached(found: Standings, one: Standing) -> str:
         return f"{one.amount}{share}{known}"
     word = "of" if found.objective.sense == "max" else "times"
     limit = f" {found.objective.amount(one.bound)}" if isfinite(one.bound) else ""
-    share = f"{found.objective.ratio(one.ratio.centre)} {word} the proven limit{limit}"
-    return f"{one.amount}, {share}{known}"
+    share = f"{found.objective.ratio(one.ratio.centre)} {word} {_limit(one)}{limit}"
+    valid = f", valid {one.sampled}" if one.sampled else ""
+    return f"{one.amount}, {share}{valid}{known}"
+
+
+def _limit(one: Standing) -> str:
+    """Name the bound of a policy; only one that is sure to be valid is proven for it."""
+    return "its limit" if one.sampled else "the proven limit"
 
 
 def lead(compared: Case | Study) -> str:
@@ -260,7 +269,7 @@ def _at_limit(found: Standings, first: Standing) -> str:
         return ""
     ends = interval(first.ratio.low, first.ratio.high, share=found.objective.sense == "max")
     ends = ends.replace("100.0", "100")
-    return f" {first.title} is at the proven limit as far as {found.over} can tell ({ends})."
+    return f" {first.title} is at {_limit(first)} as far as {found.over} can tell ({ends})."
 
 
 def _named(those: Sequence[Standing]) -> str:
@@ -420,10 +429,12 @@ def _bounds(case: Case) -> list[Headline]:
 
 
 def _bound(case: Case, name: str, role: str) -> Headline:
-    found, label = case.benchmarks[name], case.system.offline.bounds[name].label
+    found, label = case.benchmarks[name], case.bounds[name].label
     role += ", mean of its scenarios" if found.scope else ""
     detail = f"{found.solver}, {duration(found.seconds)}"
-    if _closest(case, found):
+    if found.solver == GIVEN:
+        detail = GIVEN
+    elif _closest(case, found):
         value, bound = (case.objective.amount(x, 5) for x in (found.value, found.bound))
         # Ratios are to the proven bound, which differs from the plan where the gap is wide.
         plan = "" if value == bound else f"best plan found: {value}; "
@@ -542,6 +553,40 @@ def _of_claims(case: Case) -> list[Finding]:
     if broken:
         last = f"Violated, but should hold: {listed(broken)}"
     return [Finding("Claims", f"{said}. {last}.")]
+
+
+_OF_ALL: Final = frozenset({"kept by design", "not resolved"})
+"""What needs no words where it is found of every policy."""
+
+
+def of_checks(case: Case) -> list[str]:
+    """Say of every check that a bound depends on, or that the user gave, which policies keep it."""
+    sentences = {one.name: one for bound in case.bounds.values() for one in bound.checks}
+    said = []
+    for name, check in (sentences | dict(case.checks)).items():
+        groups: dict[str, list[str]] = {}
+        for policy in case.order:
+            found = case.judged[policy][name].said
+            groups.setdefault(found, []).append(case.entries[policy].title)
+        if name not in case.checks and len(groups) == 1 and groups.keys() <= _OF_ALL:
+            continue
+        parts = "; ".join(f"{found}: {listed(titles)}" for found, titles in groups.items())
+        limits = f" ({check.sentence})" if name not in case.checks else ""
+        mean = ", on average" if check.per == "mean" else ""
+        said.append(f"Check \u201c{name}\u201d{limits}{mean} \u2013 {parts}.")
+    return said
+
+
+def of_own_bounds(case: Case) -> list[str]:
+    """Say for whom each bound of the user is valid."""
+    said = []
+    for name, bound in case.own.items():
+        value = case.objective.amount(bound.value, 5)
+        valid = [case.entries[one].title for one in case.order if not case.why(one, name)]
+        who = listed(valid) if valid else "no policy here"
+        text = f"The bound {bound.label} of {value} is for {bound.scope}: valid for {who}"
+        said.append(f"{bound.label} bounds nobody: {bound.note}." if bound.note else f"{text}.")
+    return said
 
 
 def ends_heading(case: Case) -> str:

@@ -21,6 +21,7 @@ from edgeopt.studies.wording import (
     percent,
     plural,
     portion,
+    sampled_said,
 )
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Standing:
         How the value is known, see :class:`edgeopt.bounds.estimate.Estimate`.
     bound
         The bound that is valid for it; NaN without one, and over instances.
+    sampled
+        ``"in N runs"`` where that rests on checks that were only seen to be kept there, else empty.
     """
 
     policy: str
@@ -140,6 +143,7 @@ class Standing:
     guarantee: float = nan
     how: str = ""
     bound: float = nan
+    sampled: str = ""
 
     @property
     def keeps(self) -> bool:
@@ -262,7 +266,7 @@ class Standings:
         """Write the gap with its name: ``gap of 31.1 %``, over instances ``mean gap of ...``."""
         mean = "" if self.here else "mean "
         return (
-            f"{mean}gap of {gap_said(gap_row(one))}"
+            f"{mean}gap of {gap_said(gap_row(one))}{one.sampled and f', valid {one.sampled}'}"
             if one.bounded
             else (f"{NO_BOUND} for this policy")
         )
@@ -329,7 +333,7 @@ def of_case(case: Case) -> Standings:
                 f"{case.objective.amount(found.mean)}{per_run(case.objective)}", ratio, label,
                 bounded, case.gaps[policy], row["gap_unit"], row["place"],
                 limit_said(row, case.objective), lost_per_run, violations, np.empty(0), guarantee,
-                found.how, float(row["bound_value"]),
+                found.how, float(row["bound_value"]), sampled_said(row["bound_how"]),
             )
         )  # fmt: skip
     return Standings(
@@ -352,7 +356,7 @@ def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool, fl
     """Return ratio and guarantee to the policy's own bound, else to the reference bound."""
     bounded = isfinite(row["gap_raw"])
     own = str(row["bound"]) if bounded else case.system.offline.reference
-    label = case.system.offline.bounds[own].label
+    label = case.bounds[own].label
     label += " of its scenarios" if bounded and row["bound_scope"] == "scenario" else ""
     name = "bound_ratio" if bounded else "ratio"
     kind = row["gap_spread"] if bounded else row["spread"]
@@ -377,8 +381,11 @@ def of_study(study: Study) -> Standings:
     found, ranks = {}, {}
     for policy, entry in first.entries.items():
         gap, bounded, unit = _gap_over(study, policy)
-        of = entry.bound if bounded else study.system.offline.reference
-        label = study.system.offline.bounds[of].label
+        of = first.bound_of(policy) if bounded else study.system.offline.reference
+        labels = dict.fromkeys(
+            case.bounds[case.bound_of(policy) or of].label for case in study.cases
+        )
+        label = first.bounds[of].label if not bounded else " or ".join(labels)
         label += " of its scenarios" if bounded and first.benchmarks[of].scope else ""
         score = study.shares[policy]
         ratio = (
@@ -398,6 +405,7 @@ def of_study(study: Study) -> Standings:
         shares = np.array([case.rows[policy]["violated_share"] for case in study.cases])
         keeps = study.system.constraint.soft or not (constrained and violated.sum() > 0)
         contradicts = any(case.gaps[policy].contradicted for case in study.cases)
+        how = [sampled_said(case.bound_how(policy)) for case in study.cases]
         ranks[policy] = Rank(score.mean, entry.causal, keeps, contradicts)
         found[policy] = Standing(
             policy, entry.title, entry.causal, value.mean, score.mean,
@@ -406,6 +414,7 @@ def of_study(study: Study) -> Standings:
             "", "", float(violated.mean()) if constrained else nan,
             _violations(study, violated, shares), each,
             float(np.mean([_guarantee(case, policy, of) for case in study.cases])), score.how,
+            sampled=next(filter(None, how), "") if bounded else "",
         )  # fmt: skip
     order = ranking(ranks, objective.sense)
     place = places({name: ranks[name] for name in order}, study.pairs)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.protocols import Trajectory
+    from edgeopt.online.simulate import Step
     from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.learners import Learned, LearnerEntry
     from edgeopt.studies.live import Live
@@ -240,7 +241,18 @@ class Offline(Part):
     solve
         ``solve(instance, **options)`` computes a bound with options of the user.
     solved
-        Name of the bound that `solve` computes, by default the reference bound.
+        Name of the bound that `solve` computes, by default the reference bound. A program that
+        extends its own needs the same checks, and those of what was added.
+    point
+        ``point(instance, log)`` returns what a run did in the variables of that program: an array
+        for each variable, by name, as far as the log says; see
+        :class:`edgeopt.online.simulate.Step`.
+    per
+        Whether that program is about every run, or about the expectation.
+    exact
+        ``exact(instance, policy)`` returns their expectations without sampling, or None.
+    most
+        ``most(instance, policy)`` returns what their expectations do not exceed by design, or None.
     methods
         Values of the option ``method`` that `solve` takes.
     export
@@ -255,6 +267,10 @@ class Offline(Part):
     export: Callable[[Benchmark, Path], None] | None = None
     suffixes: Sequence[str] = ()
     solved: str = ""
+    point: Callable[[Any, Sequence[Step]], Mapping[str, NDArray[np.float64]]] | None = None
+    per: Literal["run", "mean"] = "run"
+    exact: Callable[[Any, Any], Mapping[str, NDArray[np.float64]] | None] | None = None
+    most: Callable[[Any, Any], Mapping[str, NDArray[np.float64]] | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -295,8 +311,6 @@ class Policies(Part):
     reference
         Name of the policy to which paired differences are taken, by default the first one. A policy
         is compared with the reference in its own variant.
-    bound_of
-        Maps a policy without an entry to the name of the bound that is valid for it.
     controls
         Further policies with `exact`, which no study shows: with those of the entries that have it
         they take luck out of the values of others, see :mod:`edgeopt.bounds.estimate`.
@@ -307,7 +321,6 @@ class Policies(Part):
     warm_up: Callable[[Any], Any] | None = None
     runs: int = 400
     reference: str = ""
-    bound_of: Callable[[Any], str] | None = None
     controls: Sequence[PolicyEntry] = ()
 
     def __post_init__(self) -> None:
@@ -404,8 +417,6 @@ class System(Part):
 
     Raises
     ------
-    OptionError
-        If a policy names a bound that does not exist.
     OutputError
         If a name cannot be a file name.
     """
@@ -429,13 +440,6 @@ class System(Part):
         for name, kind in _PARTS.items():
             optional = name in ("claims", "paper")
             check_kind(f"System.{name}", getattr(self, name), kind, none=optional)
-        if not isinstance(self.policies.entries, Named):
-            for entry in self.policies.entries:
-                if entry.bound and entry.bound not in self.offline.bounds:
-                    raise OptionError(
-                        f"system {self.name!r}: policy {entry.name!r} names the benchmark "
-                        f"{entry.bound!r}; it has {', '.join(self.offline.bounds)}"
-                    )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Its functions cannot be pickled where they have no name; the record has one.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.bounds.validity import candidates
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.later import Computed
 from edgeopt.online.simulate import MOST_RUNS
@@ -72,15 +73,20 @@ def _case(instance: Any, settings: ViewSettings) -> Case:
     seed = settings.rng
     check_whole("rng", seed, 0)
     wanted = settings.policies or (live.policies if live else ())
-    valid = {bound, *(live.looser_than if live and bound == preferred else ())}
     entries = {
-        entry.name: replace(entry, bound=bound if entry.bound in valid else entry.bound)
+        entry.name: entry
         for entry in sorted(_chosen(record, wanted), key=lambda one: not one.causal)
     }
-    needed = dict.fromkeys([bound, *(entry.bound for entry in entries.values() if entry.bound)])
     known, make = record.offline.bounds, record.policies.environment
     bounds = Computed(known, lambda name: known[name].solve(instance, make, seed, runs))
     policies = {name: entry.make(instance, bounds) for name, entry in entries.items()}
+    others = [
+        name
+        for policy in policies.values()
+        if not all(one.may_hold(policy) for one in known[bound].checks)
+        for name in candidates(known, policy)
+    ]
+    needed = dict.fromkeys([bound, *others])
     environment = make(instance)
     ran = {
         name: run(

@@ -25,6 +25,7 @@ __all__ = [
     "plural",
     "portion",
     "power",
+    "sampled_said",
     "spreads_said",
     "uncapitalised",
     "value_said",
@@ -146,12 +147,19 @@ def gap_said(row: Mapping[Any, Any], *, digits: int = 3, ends: bool = False) -> 
     return f"{said} ({more})" if more else said
 
 
+def sampled_said(how: str) -> str:
+    """Return ``"in N runs"`` where only these tell that a bound is valid, else nothing."""
+    return how if how.startswith("in ") else ""
+
+
 def limit_said(row: Mapping[Any, Any], objective: Any, digits: int = 4) -> str:
-    """Say what is proven of a value beyond its bound: ``at most 20.72 (proven)``, else nothing."""
+    """Say what bounds a value beyond its bound: ``at most 20.72 (proven)``, else nothing."""
     if row.get("beyond") != "chance":
         return ""
     side = "most" if objective.sense == "max" else "least"
-    return f"at {side} {objective.amount(row['bound_value'], digits)} (proven)"
+    known = sampled_said(row.get("bound_how", ""))
+    limit = objective.amount(row["bound_value"], digits)
+    return f"at {side} {limit} ({f'valid {known}' if known else 'proven'})"
 
 
 def value_said(row: Mapping[Any, Any], objective: Any, digits: int = 4) -> str:

@@ -17,6 +17,7 @@ from edgeopt.bounds import check
 from edgeopt.bounds.registry import claims
 from edgeopt.content import alike
 from edgeopt.online.simulate import require_parts, simulate
+from edgeopt.studies.checks import valid_for
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.run import study
 from edgeopt.testing.report import (
@@ -155,7 +156,7 @@ def _names(checked: Checked) -> None:
     twice = [title for title, n in titles.items() if n > 1]
     require(not twice, f"policies: the title {', '.join(twice)} occurs twice")
     for entry in policies.entries:
-        for bound in filter(None, (entry.bound, entry.follows, entry.guarantee_of)):
+        for bound in filter(None, (entry.follows, entry.guarantee_of)):
             known = bound in record.offline.bounds
             require(known, f"the policy {entry.name} names the benchmark {bound}, which is none")
 
@@ -201,7 +202,7 @@ def _policies(checked: Checked) -> None:
 def _bound(checked: Checked) -> str:
     """Compare bounds with values of policies, exact ones where they are offered."""
     record, compared = checked.record, 0
-    entries = [one for one in record.policies.entries if one.default and one.bound]
+    entries = [one for one in record.policies.entries if one.default]
     for place, seed in enumerate(checked.seeds):
         instance = checked.draw(seed)
         found = offered(record, instance)
@@ -213,14 +214,16 @@ def _bound(checked: Checked) -> str:
             continue
         # In turn, so that every policy meets some instances.
         entry = entries[place % len(entries)]
-        if entry.bound not in found:
-            continue
-        value, error, bound = _value(record, instance, entry, found, seed)
-        if value is None:
+        policy = entry.make(instance, found)
+        value, error, valid = _value(record, instance, entry, policy, seed)
+        valid = [name for name in valid if name in found]
+        if value is None or not valid:
             continue
         compared += 1
-        text = f"{entry.name} has the value {value:.8g}, the bound {entry.bound} is {bound:.8g}"
-        require(not _beyond(record, value, bound, error), text, seeds=[seed])
+        for name in valid:
+            bound = found[name].bound
+            text = f"{entry.name} has the value {value:.8g}, the bound {name} is {bound:.8g}"
+            require(not _beyond(record, value, bound, error), text, seeds=[seed])
     return f"{compared} values of policies on {len(checked.seeds)} instances"
 
 
@@ -231,23 +234,20 @@ def _beyond(record: System, value: float, bound: float, error: float = 0.0) -> b
 
 
 def _value(
-    record: System, instance: Any, entry: Any, found: Mapping[str, Any], seed: int
-) -> tuple[float | None, float, float]:
-    """Return the value of a policy, its standard error, and the bound that is valid for it."""
-    policy, bound = entry.make(instance, found), found[entry.bound].bound
+    record: System, instance: Any, entry: Any, policy: Any, seed: int
+) -> tuple[float | None, float, list[str]]:
+    """Return the value of a policy, its standard error, and the bounds that are valid for it."""
     environment = record.policies.environment(instance)
     run = simulate(environment, policy, rng=seed, runs=RUNS)
-    declared = record.offline.bounds[entry.bound]
-    if declared.holds is not None and not declared.holds(run):
-        return None, 0.0, bound
+    valid = valid_for(record.offline, instance, policy, run)
     exact = None if entry.exact is None else entry.exact(instance, policy)
     if exact is not None:
-        return float(exact), 0.0, bound
+        return float(exact), 0.0, valid
     values = np.asarray(record.objective.values(run), dtype=np.float64)
     if not np.isfinite(values).all():  # of a run that was stopped
-        return None, 0.0, bound
+        return None, 0.0, valid
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return float(values.mean()), error, bound
+    return float(values.mean()), error, valid
 
 
 def _page(checked: Checked) -> None:

@@ -7,12 +7,13 @@ Offers are independent and uniform on 0..1, the one taken is the reward. Taking 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.bounds import Check
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import (
     Benchmark,
@@ -133,7 +134,7 @@ def _fixed(level: float, name: str, **options: Any) -> PolicyEntry:
     def make(_instance: Offers, _benchmarks: Mapping[str, Benchmark]) -> Threshold:
         return Threshold(level)
 
-    return PolicyEntry(name, name.capitalize(), make, bound="prophet", **options)
+    return PolicyEntry(name, name.capitalize(), make, **options)
 
 
 def _patience(instance: Offers, trajectory: Trajectory) -> np.ndarray:
@@ -206,7 +207,7 @@ SYSTEM = System(
     ),
     objective=Objective("reward"),
     constraint=Constraint("floor", count=lambda instance: 1, verb=("fails", "failed")),
-    offline=Offline({"prophet": BenchmarkEntry("E[max]", "every policy", prophet)}),
+    offline=Offline({"prophet": BenchmarkEntry("E[max]", prophet)}),
     policies=Policies(
         (
             _fixed(0.0, "first"),
@@ -215,7 +216,6 @@ SYSTEM = System(
             _fixed(2.0, "never", default=False),
         ),
         environment=Offering,
-        bound_of=lambda policy: "prophet",
     ),
     learners=(
         LearnerEntry(
@@ -250,10 +250,17 @@ SYSTEM = System(
     ),
 )
 
+
+def bounding(above: float, record: System = SYSTEM) -> System:
+    """Return the system with a bound for thresholds above one alone."""
+    check = Check("patient", None, declared=lambda policy: policy.level > above)
+    bounds = {name: replace(one, checks=(check,)) for name, one in record.offline.bounds.items()}
+    return replace(record, offline=replace(record.offline, bounds=bounds))
+
+
 EXTRA = PolicyEntry(
     "greedy",
     "Greedy",
     lambda _instance, _benchmarks: Threshold(0.9),
-    bound="prophet",
     system="stopping",
 )

@@ -26,7 +26,7 @@ from tests.studies.stopping import SYSTEM, Offers
 def apart(plan: float, bound: float, *policies: str) -> Case:
     """Study policies under a bound that the best known plan does not reach."""
     found = Benchmark(plan, bound, abs(bound - plan), 0.0, "", "")
-    entry = BenchmarkEntry("upper bound", "every policy", lambda _: found)
+    entry = BenchmarkEntry("upper bound", lambda _: found)
     system = dataclasses.replace(
         SYSTEM, offline=dataclasses.replace(SYSTEM.offline, bounds={"prophet": entry})
     )

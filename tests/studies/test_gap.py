@@ -20,7 +20,7 @@ from edgeopt.studies.pages.study import render
 from edgeopt.studies.sentences import lead
 from edgeopt.studies.wording import gap_said, number, value_said
 from tests.draws import some
-from tests.studies.stopping import SYSTEM, Offers
+from tests.studies.stopping import SYSTEM, Offers, bounding
 from tests.studies.test_impossible_intervals import studied
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
@@ -43,7 +43,7 @@ def made(
         objective=replace(SYSTEM.objective, sense=sense, unit=unit),
         offline=replace(
             SYSTEM.offline,
-            bounds={"prophet": BenchmarkEntry("E[max]", "every policy", lambda _: benchmark)},
+            bounds={"prophet": BenchmarkEntry("E[max]", lambda _: benchmark)},
         ),
     )
     reward = np.array(values)[:, None]
@@ -190,10 +190,8 @@ def test_what_is_too_far_beyond_the_bound_for_chance_gives_a_warning(
 
 
 def test_tables_are_sorted_by_the_value_and_those_with_hindsight_come_last() -> None:
-    first, *others = SYSTEM.policies.entries
-    entries = (replace(first, bound=""), *others)
-    record = replace(SYSTEM, policies=replace(SYSTEM.policies, entries=entries))
-    knowing = replace(others[0], name="oracle", kind="hindsight")
+    record = bounding(0.0)
+    knowing = replace(SYSTEM.policies.entries[1], name="oracle", kind="hindsight")
     result = study(
         Offers(12), ["first", "never", "half", "choosy", knowing], system=record, runs=20, rng=3
     )
@@ -215,9 +213,7 @@ def test_tables_are_sorted_by_the_value_and_those_with_hindsight_come_last() -> 
 
 
 def test_without_a_bound_the_best_value_comes_first() -> None:
-    entries = tuple(replace(entry, bound="") for entry in SYSTEM.policies.entries)
-    record = replace(SYSTEM, policies=replace(SYSTEM.policies, entries=entries))
-    [case] = study(Offers(12), ["first", "half", "choosy"], system=record, runs=20).cases
+    [case] = study(Offers(12), ["first", "half", "choosy"], system=bounding(9), runs=20).cases
     values = case.ranked["value"].tolist()
     assert values == sorted(values, reverse=True)
 

@@ -20,7 +20,7 @@ from edgeopt.studies.pages.study import pictures_of
 from edgeopt.studies.pictures.overview import CAPTION, drawn
 from edgeopt.studies.wording import number, percent
 from tests.draws import some
-from tests.studies.stopping import SYSTEM, Offers, _fixed
+from tests.studies.stopping import SYSTEM, Offers, _fixed, bounding
 from tests.studies.test_impossible_intervals import SMALL, SPANS
 from tests.two_means import probability_of
 
@@ -302,8 +302,7 @@ def test_the_policy_that_is_named_is_marked_in_the_picture(name: str, narrow: bo
 
 def test_a_policy_without_a_bound_is_headed_by_its_value() -> None:
     case = made({"a": NOISE, "b": NOISE * 0.5})
-    entries = {name: replace(entry, bound="") for name, entry in case.entries.items()}
-    free = replace(case, entries=entries)
+    free = replace(case, system=bounding(9, case.system))
     check(free)
     bounded, tile = words.headlines(case)[0], words.headlines(free)[0]
     assert bounded.figure == f"{percent(NOISE.mean() / 20)} of E[max]"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from edgeopt.bounds import Check
 from edgeopt.studies import Benchmark, BenchmarkEntry, Study, study
 from edgeopt.studies.pages.study import render
 from edgeopt.studies.pictures.canvas import svg
@@ -38,9 +39,7 @@ def lower(instance: Offers) -> Benchmark:
 COST = replace(
     SYSTEM,
     objective=replace(SYSTEM.objective, sense="min"),
-    offline=replace(
-        SYSTEM.offline, bounds={"prophet": BenchmarkEntry("E[min]", "every policy", least)}
-    ),
+    offline=replace(SYSTEM.offline, bounds={"prophet": BenchmarkEntry("E[min]", least)}),
 )
 
 
@@ -88,7 +87,7 @@ def test_a_proven_ratio_is_a_mark_in_the_row_of_its_policy(six: Study) -> None:
 
     assert marks(six.standings) == marks(six.cases[0].standings) == {"half": 50}
     # Half of a bound that is four fifths of the one of the row.
-    bounds = SYSTEM.offline.bounds | {"other": BenchmarkEntry("other", "every policy", lower)}
+    bounds = SYSTEM.offline.bounds | {"other": BenchmarkEntry("other", lower, [Check("x", None)])}
     half = next(one for one in SYSTEM.policies.entries if one.name == "half")
     entries = (replace(half, guarantee_of="other"),)
     other = replace(

@@ -16,7 +16,7 @@ from edgeopt.studies import Benchmark, BenchmarkEntry, study
 from edgeopt.studies.pages.study import pictures_of, plot, render
 from edgeopt.studies.sentences import findings, lead, title
 from edgeopt.studies.wording import percent, portion
-from tests.studies.stopping import SYSTEM, Offers
+from tests.studies.stopping import SYSTEM, Offers, bounding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,10 +172,7 @@ def test_logs_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
 def test_the_bound_of_each_policy_is_named_where_it_is_its_own() -> None:
     one = study(Offers(5), system=SYSTEM, runs=3)
     assert "<small>E[max]</small>" not in render(one)
-    first, *others = SYSTEM.policies.entries
-    entries = (replace(first, bound=""), *others)
-    unbounded = replace(SYSTEM, policies=replace(SYSTEM.policies, entries=entries))
-    page = render(study(Offers(5), system=unbounded, runs=3))
+    page = render(study(Offers(5), system=bounding(0.0), runs=3))
     assert page.count("<small>E[max]</small>") == len(one.cases[0].entries) - 1
     assert page.count(">no bound<") == 1
     assert "Rows are sorted by their reward" in page
@@ -196,6 +193,8 @@ def test_document_of_several_instances_is_a_list(stopped: Study) -> None:
             "benchmark",
             "intervals",
             "policies",
+            "bounds",
+            "checks",
             "claims",
         ]
 
@@ -298,9 +297,7 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
 
 def costing(bound: float) -> Study:
     """Return a study whose policy costs 1 in both runs."""
-    entry = BenchmarkEntry(
-        "LB", "every policy", lambda _: Benchmark(bound, bound, 0.0, 0.0, "", "")
-    )
+    entry = BenchmarkEntry("LB", lambda _: Benchmark(bound, bound, 0.0, 0.0, "", ""))
     sure = replace(
         SYSTEM,
         objective=replace(SYSTEM.objective, sense="min", total=lambda _: np.array([1.0, 1.0])),

@@ -46,6 +46,7 @@ COLUMNS = [
     "ratio_low",
     "ratio_high",
     "bound",
+    "bound_how",
     "bound_scope",
     "bound_value",
     "bound_ratio",

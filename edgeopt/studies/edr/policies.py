@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import numpy as np
 
 import edgeopt
+from edgeopt.bounds.validity import Check
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
@@ -16,10 +17,13 @@ from edgeopt.studies.learners import Learned
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.learning import Checkpoint
+    from edgeopt.online.simulate import Step
 
 OFFLINE, FRAMEWISE, INFORMED = "offline", "framewise", "informed"
 """Names of the benchmarks."""
@@ -140,30 +144,68 @@ def export(benchmark: Benchmark, path: Path) -> None:
     write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
-def _keeps(trajectory: Any) -> bool:
-    """Tell whether no run uses more than its caps: the offline program then contains each run."""
-    return not trajectory.excess.any()
+def _excess(_instance: EdrInstance, trajectory: Any) -> Any:
+    return trajectory.excess > 0
+
+
+WITHIN = Check(
+    "caps kept", _excess, high=0, source="trajectory",
+    sentence="keeps the caps, or uses no more than serving alone needs where that exceeds a cap",
+)  # fmt: skip
+"""The offline program then contains each run."""
+
+EVEN = Check(
+    "even rate", None,
+    sentence="trains each task in every frame at its even rate or faster, as far as the cap allows",
+)  # fmt: skip
+"""Regret is measured against such plans; of policies it is not measured."""
+
+ON_AVERAGE = Check(
+    "on average", None,
+    sentence="does not know channels and prices in advance, on average over these",
+)  # fmt: skip
+"""One instance tells nothing of it: there such a policy may cost less."""
+
+
+def point(instance: EdrInstance, log: Sequence[Step]) -> dict[str, NDArray[np.float64]]:
+    """Return rounds [T, I], requests served [T, S, J, J, N], and what is left of both."""
+    from edgeopt.online.edr.environment import flows_of
+    from edgeopt.online.edr.events import Frame
+
+    rounds = np.zeros((instance.frames, instance.tasks))
+    sites, types = instance.sites, instance.types
+    served = np.zeros((instance.frames, instance.slots, sites, sites, types))
+    for seen, decision, _ in log:
+        if isinstance(seen, Frame):
+            rounds[seen.frame] = decision
+            continue
+        flows = flows_of(decision, sites, types)
+        np.add.at(
+            served[seen.frame, seen.slot], (flows.origin, flows.site, flows.type), flows.amount
+        )
+    return {
+        "x": rounds,
+        "missing": instance.rounds - rounds.sum(axis=0),
+        "y": served,
+        "unserved": instance.requests - served.sum(axis=3),
+    }
 
 
 BENCHMARKS = {
     OFFLINE: BenchmarkEntry(
         "OPT(LP)",
-        "every plan that keeps the caps, or uses no more than serving alone needs where that "
-        "exceeds a cap; a policy that exceeds caps can have a lower cost",
         solve,
-        holds=_keeps,
+        (WITHIN,),
     ),
     FRAMEWISE: BenchmarkEntry(
         "OPT(frame)",
-        "every plan within the caps that trains each task in every frame at its even rate or "
-        "faster, as far as the cap allows; regret is measured against it",
         _framewise,
+        (WITHIN, EVEN),
     ),
     INFORMED: BenchmarkEntry(
         "informed bound",
-        "the expectation, over channels and prices, of every plan that does not know them in "
-        "advance; on one drawn instance such a policy may cost less",
         _informed,
+        (ON_AVERAGE,),
         offered=lambda instance: instance.distribution is not None,
     ),
 }
@@ -204,7 +246,6 @@ POLICIES = tuple(
         made(f"edgeopt.{part}.edr", kind, **options),
         edition=edition,
         learned=part == "learning",
-        bound=OFFLINE,
         default=default,
     )
     for name, title, part, kind, edition, options, default in _FORMS

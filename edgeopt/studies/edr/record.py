@@ -19,8 +19,8 @@ from edgeopt.studies.edr.policies import (
     INFORMED,
     LEARNED,
     METHODS,
-    OFFLINE,
     export,
+    point,
     solve,
 )
 from edgeopt.studies.edr.tables import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
@@ -79,9 +79,7 @@ def _notes(case: Case) -> list[str]:
         "of all capped energy, and in the log of frames.",
         f"{case.label} knows prices, requests and channels in advance and may train fractions of "
         "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
-        "may use that much and no more. It does not bound a policy that exceeds caps, whose ratio "
-        "to it only serves comparison. The column “gap” has a number where the bound is "
-        "valid for the policy.",
+        "may use that much and no more.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, and the requests of a slot when the slot begins. All policies have the same "
         "information and use it differently: the saddle point that is a frame behind uses costs "
@@ -212,13 +210,19 @@ SYSTEM = System(
         count=lambda instance: int(capped(instance).size),
         verb=("exceeds", "exceeded"),
     ),
-    offline=Offline(BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES),
+    offline=Offline(
+        BENCHMARKS,
+        solve=solve,
+        methods=METHODS,
+        export=export,
+        suffixes=SUFFIXES,
+        point=point,
+    ),
     policies=Policies(
         Named(registry.POLICIES, "edr"),
         environment=on("edgeopt.online.edr", "EdrEnvironment"),
         runs=20,
         reference="saddle_point",
-        bound_of=lambda _: OFFLINE,  # of the runs that keep the caps
     ),
     claims=Claims("edr"),
     reporting=Reporting(

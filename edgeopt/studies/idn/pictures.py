@@ -10,7 +10,6 @@ import numpy as np
 
 from edgeopt.studies.drawing import Curve, Curves, Lanes, Span, shown_of
 from edgeopt.studies.entries import Metric, Picture
-from edgeopt.studies.idn.policies import STATIC
 from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.pictures.canvas import MUTED, colours, lead, policy_styles
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
@@ -231,7 +230,6 @@ LIVE: Final = Live(
     most=150_000,
     claim="idn.lemma3_1.published",
     lanes=lanes,
-    looser_than=(STATIC,),
     runs=5,
     certificate=uncertified(
         "a bound on placements that move adds up one of every slot, and a file proves one program; "

@@ -16,7 +16,7 @@ from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.oinc.learners import LEARNERS
 from edgeopt.studies.oinc.pictures import GANTT, LATENCY, LIVE, WEIGHTED
-from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, solve
+from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, point, solve
 from edgeopt.studies.oinc.tables import (
     JOBS_LOG,
     METRICS,
@@ -174,7 +174,13 @@ SYSTEM = System(
     constraint=Constraint(
         "objective", count=constraint_count, verb=("misses", "missed"), soft=True
     ),
-    offline=Offline(BENCHMARKS, solve=solve, export=export, suffixes=SUFFIXES),
+    offline=Offline(
+        BENCHMARKS,
+        solve=solve,
+        export=export,
+        suffixes=SUFFIXES,
+        point=point,
+    ),
     policies=Policies(
         Named(registry.POLICIES, "oinc"),
         environment=on("edgeopt.online.oinc", "OincEnvironment"),

@@ -186,7 +186,7 @@ def _written(case: Case, rows: Sequence[Mapping[str, Any]]) -> str:
 def _beside(case: Case, row: Mapping[str, Any]) -> str:
     """Name the bound of a policy where it is not the one that is drawn."""
     other = row["bound"] not in ("", case.system.offline.reference)
-    return f" to {case.system.offline.bounds[row['bound']].label}" if other else ""
+    return f" to {case.bounds[row['bound']].label}" if other else ""
 
 
 def _ends(row: Mapping[Any, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from edgeopt.errors import OptionError
@@ -13,7 +14,15 @@ from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
 from edgeopt.studies.pictures.canvas import inline_svg, standalone_svg, svg
 from edgeopt.studies.pictures.figure import draw
-from edgeopt.studies.sentences import ends_heading, findings, headlines, lead, title
+from edgeopt.studies.sentences import (
+    ends_heading,
+    findings,
+    headlines,
+    lead,
+    of_checks,
+    of_own_bounds,
+    title,
+)
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -78,9 +87,14 @@ def document(case: Case) -> dict[str, Any]:
         "benchmark": {"name": name, **case.benchmark.record(), "others": others},
         "intervals": {"over": over, "runs": settings.runs, "confidence": settings.confidence},
         "policies": [{**row, "seed": settings.seed} for row in case.table.to_dict("records")],
+        "bounds": {name: {"value": one.value, "label": one.label, "bounds": one.scope,
+                          "checks": [check.name for check in one.checks]}
+                   for name, one in case.bounds.items()},
+        "checks": {policy: {name: asdict(one) | {"said": one.said} for name, one in found.items()}
+                   for policy, found in case.judged.items()},
         "claims": [verdict.as_dict() for verdict in case.verdicts],
         **({"trained": case.trained} if case.trained else {}),
-    }
+    }  # fmt: skip
 
 
 def to_json(study: Study, indent: int | None = 2) -> str:
@@ -201,6 +215,7 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
         "claims": with_claims(case.verdicts),
+        "checks": [*of_own_bounds(case), *of_checks(case)],
         "rows": [{**row, "title": case.title(row)} for row in case.rows.values()],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [

@@ -20,7 +20,7 @@ from edgeopt.studies.drawing import (
 from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import INK, MUTED, axis_limits, colours, lead, policy_styles
-from edgeopt.studies.rescue.policies import ONLINE, SAFE
+from edgeopt.studies.rescue.policies import SAFE
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.wording import distinct, number, percent, plural
 
@@ -274,7 +274,6 @@ LIVE: Final = Live(
     source="paper",
     fixed={"devices": 8, "profiles": 4, "horizon": 60},
     bound=SAFE,
-    looser_than=(ONLINE,),
     columns=_columns,
     most=60_000,
     claim="rescue.value.published",

@@ -5,16 +5,22 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from edgeopt.bounds.validity import Check
 from edgeopt.errors import OptionError
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.online.simulate import Step
 
 ONLINE, PLAIN, SAFE, FREE = "safe", "lp", "lp_safe", "lp_free"
 """Names of the benchmarks."""
@@ -71,14 +77,67 @@ def _free(instance: RescueInstance, *, time_limit: float | None = None) -> Bench
     return solve(instance.replace(reserved=ReservedTasks.none()), time_limit=time_limit)
 
 
-def bound_of(policy: Any) -> str:
-    """Name the benchmark that bounds a policy: the safe one only if it says that it is guarded."""
-    return ONLINE if getattr(policy, "guarded", False) else FREE
+def _met(_instance: RescueInstance, trajectory: Any) -> Any:
+    return trajectory.violations.sum(axis=1)
+
+
+def _guarded(policy: Any) -> bool | None:
+    guarded = getattr(policy, "guarded", None)
+    return None if guarded is None else bool(guarded)
+
+
+def _causal(policy: Any) -> bool:
+    return getattr(policy, "hindsight", False) is not True
+
+
+MET = Check(
+    "reserved tasks met", _met, high=0, source="trajectory", declared=_guarded,
+    sentence="meets all reserved tasks",
+)  # fmt: skip
+"""Guarded policies keep it by design."""
+
+SURELY = Check("guarded", None, declared=_guarded, sentence="starts no run that might let one fail")
+"""The same by design, so that no run, however rare, lets a reserved task fail."""
+
+CAUSAL = Check("causal", None, declared=_causal, sentence="does not know the future")
+
+
+def point(instance: RescueInstance, log: Sequence[Step]) -> dict[str, NDArray[np.float64]]:
+    """Return which runs were begun: slot, device, server and profile, shape [T, J, K, L]."""
+    begun = np.zeros(instance.expected_profit.shape)
+    for seen, decision, _ in log:
+        if decision is not None:
+            begun[seen.slot, seen.device, decision[0], decision[1]] = 1.0
+    return {"y": begun}
+
+
+def most(instance: RescueInstance, policy: Any) -> dict[str, NDArray[np.float64]] | None:
+    """Return the plan that a policy follows: it begins what it routes, p times y / p, or nothing.
+
+    The other policies may choose server or profile themselves.
+    """
+    from edgeopt.online.rescue import Rescue, SafeRescue
+
+    if type(policy) not in (Rescue, SafeRescue) or policy.plan is None:
+        return None
+    y = policy.plan.y
+    return {"y": np.asarray(y.toarray() if hasattr(y, "toarray") else y).reshape(
+        instance.expected_profit.shape
+    )}  # fmt: skip
+
+
+def exact(instance: RescueInstance, policy: Any) -> dict[str, NDArray[np.float64]] | None:
+    """Return how many runs of every kind begin in expectation, if there are few joint states."""
+    from edgeopt.online.rescue import occupation
+
+    try:
+        return {"y": occupation(instance, policy, limit=5_000)}
+    except OptionError:
+        return None
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
     """Write the plan of a solved benchmark to a file."""
-    import numpy as np
     from scipy import sparse
 
     plan = benchmark.plan
@@ -118,25 +177,21 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     ONLINE: BenchmarkEntry(
         "BOUND(safe)",
-        "the expected profit of every policy that never lets a reserved task fail and does not "
-        "know the future",
         _online,
+        (MET, SURELY, CAUSAL),
     ),
     PLAIN: BenchmarkEntry(
         "OPT(LP)",
-        "the expected profit of every policy that meets all reserved tasks; a policy that lets "
-        "some fail can exceed it",
         solve,
+        (MET,),
     ),
     SAFE: BenchmarkEntry(
         "OPT(LP), safe pairs",
-        "the expected profit of every policy that never lets a reserved task fail, even if it knew "
-        "all arrivals",
         _safe,
+        (MET, SURELY),
     ),
     FREE: BenchmarkEntry(
         "OPT(LP), no reserved tasks",
-        "the expected profit of every policy, whether or not it meets the reserved tasks",
         _free,
     ),
 }
@@ -208,7 +263,6 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
         make=make,
         variant="guarded" if guarded else "unguarded",
         edition="published" if published else "improved",
-        bound=ONLINE if guarded else FREE,
         guarantee=0.5 if name in _HALF and not guarded else None,
         guarantee_of=PLAIN,
         follows=(SAFE if guarded else PLAIN) if planned else "",
@@ -225,8 +279,7 @@ def _by_price(kind: str, _instance: RescueInstance, benchmarks: Mapping[str, Ben
 
 _BY_STATE = tuple(
     PolicyEntry(
-        name, title, partial(_by_price, kind), "guarded", bound=ONLINE, exact=_exact_within_limit,
-        follows=ONLINE,
+        name, title, partial(_by_price, kind), "guarded", exact=_exact_within_limit, follows=ONLINE,
     )
     for name, title, kind in (
         ("offers", "Competing offers", "CompetingOffers"),
@@ -244,8 +297,7 @@ def _by_state(_instance: RescueInstance, benchmarks: Mapping[str, Benchmark]) ->
 
 CONTROLS = (
     PolicyEntry(
-        "rescue+state", "RESCUE by state", _by_state, bound=ONLINE, exact=_exact, follows=SAFE,
-        default=False,
+        "rescue+state", "RESCUE by state", _by_state, exact=_exact, follows=SAFE, default=False,
     ),
 )  # fmt: skip
 """Keeps reserved tasks as the guarded policies do, and its value is known for any instance."""

@@ -18,13 +18,14 @@ from edgeopt.studies.rescue.pictures import GANTT, LIVE, SAFETY, UTILISATION
 from edgeopt.studies.rescue.policies import (
     BENCHMARKS,
     CONTROLS,
-    FREE,
     METHODS,
     ONLINE,
     PLAIN,
     SAFE,
-    bound_of,
+    exact,
     export,
+    most,
+    point,
     solve,
 )
 from edgeopt.studies.system import (
@@ -70,8 +71,8 @@ def _random_small(seed: int) -> RescueInstance:
 
 
 def _notes(case: Case) -> list[str]:
-    """Say which bound is valid for which policy, and which policies have a guarantee."""
-    online, safe, free, plain = (case.benchmarks[name] for name in (ONLINE, SAFE, FREE, PLAIN))
+    """Say how the bounds compare, and which policies have a guarantee."""
+    online, safe, plain = (case.benchmarks[name] for name in (ONLINE, SAFE, PLAIN))
     labels = {name: entry.label for name, entry in case.system.offline.bounds.items()}
     said = []
     if len(case.instance.reserved):
@@ -79,11 +80,8 @@ def _notes(case: Case) -> list[str]:
             "Policies come in two variants. A guarded policy starts a run only if every reserved "
             "task can still finish in time, however long the run takes. An unguarded policy starts "
             "runs on any idle server, and reserved tasks may fail.",
-            f"{case.label} bounds every policy that never lets a reserved task fail and does not "
-            "know the future, not one that lets some fail: the ratio of such a policy only serves "
-            "comparison and can exceed 100 %. The column “gap” is to a bound "
-            "that is valid for the row: for unguarded policies, the linear program without "
-            f"reserved tasks ({number(free.bound, 5)}). What safe policies could earn at most if "
+            f"{case.label} does not bound a policy that lets reserved tasks fail: its ratio only "
+            "serves comparison and can exceed 100 %. What safe policies could earn at most if "
             f"they knew all arrivals is {labels[SAFE]} ({number(safe.bound, 5)}); {labels[PLAIN]} "
             f"({number(plain.bound, 5)}) serves reserved tasks in expectation only. {case.label} "
             f"is {percent(_share(online.bound, safe.bound))} of the former and "
@@ -158,13 +156,21 @@ SYSTEM = System(
         "reserved task", count=lambda instance: len(instance.reserved), verb=("fails", "failed")
     ),
     offline=Offline(
-        BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES, solved=PLAIN
+        BENCHMARKS,
+        solve=solve,
+        methods=METHODS,
+        export=export,
+        suffixes=SUFFIXES,
+        solved=PLAIN,
+        point=point,
+        per="mean",
+        exact=exact,
+        most=most,
     ),
     policies=Policies(
         Named(registry.POLICIES, "rescue"),
         environment=on("edgeopt.online.rescue", "RescueEnvironment"),
         reference="rescue",
-        bound_of=bound_of,
         controls=CONTROLS,
     ),
     claims=Claims("rescue", given=_solved),

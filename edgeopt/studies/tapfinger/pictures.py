@@ -327,7 +327,6 @@ LIVE: Final = Live(
     most=25_000,
     claim="tapfinger.equation1.published",
     lanes=lanes,
-    looser_than=(FIXED,),
     runs=5,
     certificate=uncertified(
         "where bundles may change, it rests on shortest paths over the progress of tasks, which "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 import edgeopt
+from edgeopt.bounds.validity import Check
 from edgeopt.errors import OptionError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
@@ -166,16 +167,30 @@ def export(benchmark: Benchmark, path: Path) -> None:
     write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
+def _changes(_instance: TapFingerInstance, trajectory: Any) -> Any:
+    return trajectory.preemptions.sum(axis=1)
+
+
+def _never_changes(policy: Any) -> bool | None:
+    preemptive = getattr(policy, "preemptive", None)
+    return None if preemptive is None else not preemptive
+
+
+UNCHANGED = Check(
+    "bundles unchanged", _changes, high=0, source="trajectory", declared=_never_changes,
+    sentence="never changes the bundle of a running task",
+)  # fmt: skip
+"""Policies say it by an attribute ``preemptive = False``."""
+
 BENCHMARKS = {
     CHANGING: BenchmarkEntry(
         "BOUND(any)",
-        "every policy, including those that change bundles of running tasks",
         solve,
     ),
     FIXED: BenchmarkEntry(
         "BOUND(fixed)",
-        "every policy that never changes the bundle of a running task",
         partial(solve, preemptive=False),
+        (UNCHANGED,),
         of_scenarios=of_scenarios,
     ),
 }
@@ -183,37 +198,31 @@ BENCHMARKS = {
 
 _Edition = Literal["published", "improved", "own"]
 
-_FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any], str], ...] = (
-    # name, title, subpackage, class, edition, options, bound
-    ("rollout", "Future rollout", "online", "FutureRollout", "own", {}, FIXED),
-    ("reservation", "Reservation", "online", "ReservationSpt", "own", {}, FIXED),
-    ("learnt", "Learnt, fresh book", "online", "LearntReservation", "own", {}, FIXED),
-    ("learnt+kept", "Learnt, kept book", "online", "LearntReservation", "own", {}, FIXED),
-    ("imitation", "Imitation, durations known", "learning", "LearnedScheduler", "own", {}, FIXED),
+_FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any]], ...] = (
+    # name, title, subpackage, class, edition, options
+    ("rollout", "Future rollout", "online", "FutureRollout", "own", {}),
+    ("reservation", "Reservation", "online", "ReservationSpt", "own", {}),
+    ("learnt", "Learnt, fresh book", "online", "LearntReservation", "own", {}),
+    ("learnt+kept", "Learnt, kept book", "online", "LearntReservation", "own", {}),
+    ("imitation", "Imitation, durations known", "learning", "LearnedScheduler", "own", {}),
     ("imitation+unknown", "Imitation, durations unknown", "learning", "LearnedScheduler", "own",
-     {"checkpoint": "unknown"}, FIXED),
-    ("priced", "Priced", "online", "PricedSpt", "own", {}, FIXED),
-    ("optimus", "Optimus", "online", "Optimus", "improved", {}, CHANGING),
+     {"checkpoint": "unknown"}),
+    ("priced", "Priced", "online", "PricedSpt", "own", {}),
+    ("optimus", "Optimus", "online", "Optimus", "improved", {}),
     ("optimus+swapped", "Optimus, swapped fit", "online", "Optimus", "published",
-     {"fit": "published"}, CHANGING),
-    ("optimus+containers", "Optimus, no preemption", "online", "OptimusContainers", "published", {},
-     FIXED),
+     {"fit": "published"}),
+    ("optimus+containers", "Optimus, no preemption", "online", "OptimusContainers", "published",
+     {}),
     ("optimus+text", "Optimus, no preemption, by gain alone", "online", "OptimusContainers",
-     "published", {"offset": 0.0, "take_back": False}, FIXED),
-    ("tiresias", "Tiresias, minimum", "online", "Tiresias", "published", {"target": "minimum"},
-     CHANGING),
+     "published", {"offset": 0.0, "take_back": False}),
+    ("tiresias", "Tiresias, minimum", "online", "Tiresias", "published", {"target": "minimum"}),
     ("tiresias+elastic", "Tiresias, elastic", "online", "Tiresias", "published",
-     {"target": "elastic"}, CHANGING),
+     {"target": "elastic"}),
     ("tiresias+containers", "Tiresias, no preemption", "online", "TiresiasContainers", "published",
-     {}, FIXED),
-    ("random", "Random", "online", "RandomAllocation", "published", {}, FIXED),
-    ("min", "Min", "online", "Min", "published", {}, FIXED),
+     {}),
+    ("random", "Random", "online", "RandomAllocation", "published", {}),
+    ("min", "Min", "online", "Min", "published", {}),
 )  # fmt: skip
-
-
-def bound_of(policy: Any) -> str:
-    """Name the benchmark that bounds a policy: the tighter one only if it never preempts."""
-    return CHANGING if getattr(policy, "preemptive", True) else FIXED
 
 
 def earlier(instance: TapFingerInstance, seed: int = 0) -> TapFingerInstance:
@@ -282,14 +291,13 @@ POLICIES = tuple(
         title,
         _MADE.get(name) or made(f"edgeopt.{part}.tapfinger", form, **options),
         edition=edition,
-        bound=bound,
         # Networks are made for the kinds and bundles of the paper's simulations.
         learned=part == "learning",
         # Its book is of tasks drawn from those of the instance, later ones among them.
         kind="hindsight" if name == "learnt+kept" else "causal",
         default=name in _SHOWN,
     )
-    for name, title, part, form, edition, options, bound in _FORMS
+    for name, title, part, form, edition, options in _FORMS
 )
 """The paper's baselines in their forms, schedulers that need no training, and learnt ones."""
 

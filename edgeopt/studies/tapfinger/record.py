@@ -32,7 +32,6 @@ from edgeopt.studies.tapfinger.policies import (
     LEARNED,
     METHODS,
     bound_label,
-    bound_of,
     export,
     solve,
 )
@@ -98,13 +97,10 @@ def _mode(instance: TapFingerInstance) -> str:
 
 
 def _bounds(case: Case) -> str:
-    """Say which bound is valid for which policy, and what it assumes."""
+    """Say what the bounds assume, and how far they are from the best plan."""
     instance: TapFingerInstance = case.instance
     labels = {name: bound_label(case, name) for name in case.system.offline.bounds}
-    said = (
-        f"{labels[CHANGING]} is a proven bound for every policy, {labels[FIXED]} for policies that "
-        "never change the bundle of a running task; each policy is compared with the tighter one. "
-    )
+    said = ""
     if instance.noise > 0:
         said += (
             f"Noise can shorten a task, so {labels[CHANGING]} uses the least number of slots that "
@@ -138,7 +134,7 @@ def _bounds(case: Case) -> str:
             f"knows all tasks{' and all noise' * (instance.noise > 0)} in advance, and what the "
             f"plan exceeds {labels[FIXED]} by, here {percent(plan / least - 1.0, 1)}. "
         )
-    return said + "Where no bound is valid, tables say “no bound”."
+    return said.strip()
 
 
 def _randomness(case: Case) -> str:
@@ -247,7 +243,6 @@ SYSTEM = System(
         warm_up=_warm_up,
         runs=20,
         reference="reservation",
-        bound_of=bound_of,
     ),
     claims=Claims("tapfinger"),
     learners=LEARNERS,

@@ -46,8 +46,8 @@ def _rows(study: Study) -> pd.DataFrame:
     )
     first = study.cases[0]
     bounds = {
-        name: bound_label(first, entry.bound) if entry.bound else ""
-        for name, entry in first.entries.items()
+        name: bound_label(first, own) if (own := first.bound_of(name)) else ""
+        for name in first.entries
     }
     proven = found["gap"].notna()
     found["bound"] = found["policy"].map(bounds).where(proven, NO_BOUND)

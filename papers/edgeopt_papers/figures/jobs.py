@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.bounds.validity import candidates
+from edgeopt.later import Computed
 from edgeopt.representation import compact_repr
 from edgeopt.studies.entries import Benchmark
 from edgeopt.studies.registry import choose, find_system
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = (
     "instance", "policy", "group", "variant", "runs", "place", "how", "beyond", "spread",
-    "value_each", "bound", "reference",
+    "value_each", "bound", "bound_how", "reference",
 )  # fmt: skip
 
 
@@ -252,7 +254,6 @@ def _simulated(
         chosen = tuple(
             replace(
                 entry,
-                bound=entry.bound if bounded else "",
                 # Readings have no use for exact expectations, which take long.
                 exact=None if aggregate else entry.exact,
             )
@@ -282,18 +283,20 @@ def _run_policies(
 ) -> Mapping[str, Any]:
     record = find_system(system)
     wanted = {record.offline.reference, *more}
-    wanted |= {name for entry in entries for name in (entry.bound, entry.follows)}
+    wanted |= {entry.follows for entry in entries}
+    if bounded:
+        solved = Computed(record.offline.bounds, lambda name: _benchmark(system, name, spec))
+        for entry in entries:
+            policy = entry.make(spec.instance(), solved)
+            wanted.update(candidates(record.offline.bounds, policy))
     bounds = {
         name: replace(known, compute=partial(_bound, system, name, spec, bounded))
         for name, known in record.offline.bounds.items()
         if name in wanted
     }
-    others = tuple(
-        one if one.bound in bounds else replace(one, bound="") for one in record.policies.entries
-    )
     narrowed = replace(
         record,
-        policies=replace(record.policies, entries=others, reference=""),
+        policies=replace(record.policies, reference=""),
         offline=replace(record.offline, bounds=bounds),
         claims=None,
     )

@@ -39,6 +39,8 @@ class FixedPlacement(IgnoresFeedback):
 
     allocation: NDArray[np.bool_]
     name: str = "Fixed"
+    static: ClassVar[bool] = True
+    """It places the same models in all slots."""
 
     def __post_init__(self) -> None:
         check_text("name", self.name)

@@ -96,12 +96,7 @@ def rows_of(constraint: Any, name: str | None = None) -> Rows:
     """Return the active rows of a constraint component of Pyomo, or of a constraint of CVXPY.
 
     Entries of a variable of CVXPY are named as Pyomo names them: ``y[0,1]``. A constraint of CVXPY
-    has the name of its label, unless one is given.
-
-    Raises
-    ------
-    ProblemTypeError
-        If it is neither, or is a constraint of CVXPY that is not affine.
+    has the name of its label, unless one is given; it has to be affine.
     """
     if isinstance(constraint, Rows):
         return constraint

@@ -218,8 +218,8 @@ class P1Solution(ProgramPlan):
         >>> from edgeopt.instances.rescue import generate
         >>> from edgeopt.models.rescue import P1Solution, p1_lp
         >>> from edgeopt.online.rescue import occupation
-        >>> instance = generate(servers=1, devices=2, profiles=2, horizon=8, rng=0)
-        >>> floor = 0.4 * instance.arrival.sum(axis=0)
+        >>> instance = generate(servers=2, devices=4, profiles=2, horizon=20, reserved=3, rng=3)
+        >>> floor = 0.3 * instance.arrival.sum(axis=0)
         >>> model = p1_lp(instance)
         >>> model.fair = pyo.Constraint(
         ...     model.devices,

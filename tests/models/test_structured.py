@@ -134,8 +134,7 @@ def test_columns_that_enter_on_the_way_lead_to_the_optimum(seed, monkeypatch):
 
 @pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
 def test_a_sample_of_devices_asks_for_most_of_the_columns(arrivals, monkeypatch):
-    for module in (solve_module, master_module):
-        monkeypatch.setattr(module, "SAMPLE", 8)
+    monkeypatch.setattr(master_module, "SAMPLE", 8)
     instance = generate(servers=3, devices=40, profiles=4, horizon=40, reserved=8, beyond="drop")
     instance = instance.replace(arrivals=arrivals)
     for forbid in (False, True):
@@ -152,6 +151,8 @@ def test_a_sample_of_devices_asks_for_most_of_the_columns(arrivals, monkeypatch)
         assert plan.gap <= 1e-6
         assert plan.bound == pytest.approx(direct.bound, rel=2e-6)
         assert plan.solution.options["columns"] < every_column(problem).size / 2
+        bound, _ = master_module.near_columns(problem, direct.duals.occupancy, 2)
+        assert bound.value == pytest.approx(direct.bound, rel=1e-9)
 
 
 def test_a_profit_model_needs_no_matrix_of_profits():

@@ -140,12 +140,18 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     return columns
 
 
-SAMPLE = 100
-"""Devices of the smaller program whose prices choose the first columns of a large one."""
+# Devices of the smaller program whose prices choose the first columns, where there are so many
+# times more.
+SAMPLE, MANY = 100, 3
 
 # Columns come first whose reduced profit at those prices is this close to the best of their row, as
 # a share of the largest of all.
 NEAR = 3e-3
+
+
+def is_large(problem: P1Relaxation) -> bool:
+    """Tell whether a sample of the devices is much smaller than all of them."""
+    return problem.instance.devices >= MANY * SAMPLE
 
 
 def sampled(problem: P1Relaxation) -> P1Relaxation:
@@ -167,14 +173,17 @@ def sampled(problem: P1Relaxation) -> P1Relaxation:
     return P1Relaxation(few, problem.forbid_unsafe, problem.overlap)
 
 
-def near_columns(problem: P1Relaxation, occupancy_price: Floats, per_row: int) -> ColumnSet:
-    """Return the columns whose reduced profit at some prices is close to the best of their row."""
+def near_columns(
+    problem: P1Relaxation, occupancy_price: Floats, per_row: int
+) -> tuple[PricedBound, ColumnSet]:
+    """Return what prices prove, and the columns of nearly the best reduced profit in every row."""
+    occupancy_price = problem.with_critical_price(np.maximum(occupancy_price, 0.0))
     run_price = problem.run_price(occupancy_price)
     everything = np.full(problem.instance.arrival.shape, np.inf)
     _, best = find_columns(problem, run_price, everything, 1, 0.0)
     floor = best - NEAR * float(best.max(initial=0.0))
     columns, _ = find_columns(problem, run_price, floor, per_row, 0.0)
-    return columns
+    return problem.bound_from(occupancy_price, best), columns
 
 
 @compiled(writes="best pair gain width")
@@ -355,8 +364,9 @@ def _serve(
 
 MAX_ITERATIONS = 300
 # Where columns are left out, their prices are looked at after so many steps. New ones then enter
-# while the point is well inside; near the boundary they would block every step.
-STEPS = 1
+# while the point is well inside; near the boundary they would block every step. If a sample has
+# chosen the columns, few are missing, and looking costs more than they do.
+STEPS, SAMPLED_STEPS = 1, 3
 
 
 class StructuredMaster(InteriorMaster[BandForm]):
@@ -368,6 +378,8 @@ class StructuredMaster(InteriorMaster[BandForm]):
         self, problem: P1Relaxation, columns: ColumnSet, *, correctors: int, partial: bool
     ) -> None:
         self.problem, self.columns, self.partial = problem, columns, partial
+        sampled = partial and is_large(problem)
+        self.steps = SAMPLED_STEPS if sampled else STEPS
         # The largest profit itself: a power of two near it would keep all digits of the profits,
         # but let their unit decide on the way that the method takes.
         self.scale = float(columns.profit.max(initial=0.0)) or 1.0
@@ -407,7 +419,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
         """Iterate until the relative gap is reached, or prices of columns left out are wanted."""
         before = self.iterations
         for _ in self.approach(gap, time_limit):
-            if self.partial and self.iterations - before == STEPS < MAX_ITERATIONS - before:
+            if self.partial and self.iterations - before == self.steps < MAX_ITERATIONS - before:
                 return self._restricted(early=True)
         return self._restricted(early=False)
 

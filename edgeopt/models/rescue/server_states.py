@@ -18,7 +18,7 @@ The kernels see the states of one server, ``start..stop-1``, in ascending order 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -91,9 +91,22 @@ class Budgets:
         before = np.concatenate(([0.0], np.cumsum(units)))
         return cls(tuple(found), before, unit)
 
+    @cached_property
+    def _rooms(self) -> list[dict[int, float]]:
+        """Of every slot, the releases before it of intervals that end in it or later.
+
+        With each, what may be blocked if all slots from this one on are.
+        """
+        rooms: list[dict[int, float]] = [{} for _ in self.before]
+        for first, last, slack in self.intervals:
+            for slot in range(first + 1, last + 1):
+                room = slack - float(self.before[last + 1] - self.before[slot])
+                rooms[slot][first] = min(room, rooms[slot].get(first, np.inf))
+        return [dict(sorted(one.items())) for one in rooms]
+
     def active(self, slot: int) -> list[int]:
         """Return the releases before a slot of intervals that end in it or later."""
-        return sorted({one.first for one in self.intervals if one.first < slot <= one.last})
+        return list(self._rooms[slot])
 
     def longest(self, slot: int, releases: list[int], blocked: Floats) -> Integers:
         """Return how long runs from a slot on may last, for blocked capacities [n, releases].
@@ -130,12 +143,7 @@ class Budgets:
         """
         if grid > 0.0:
             rows = (np.ceil if up else np.floor)(rows / grid) * grid
-        for n, release in enumerate(self.active(slot)):
-            room = min(
-                slack - (self.before[last + 1] - self.before[slot])
-                for first, last, slack in self.intervals
-                if first == release and last >= slot
-            )
+        for n, room in enumerate(self._rooms[slot].values()):
             rows[:, n] = np.where(rows[:, n] <= room, _FREE, rows[:, n])
         return rows
 
@@ -381,30 +389,7 @@ def futures(chain: Chain, n: int, value: Floats, future: Floats) -> None:
         future[profile] = total
 
 
-@compiled(writes="best", fastmath=FAST)
-def _best(chain: Chain, t: int, server: int, future: Floats, best: Floats) -> None:
-    """Fill in the largest profit and value of what follows over profiles, for every device."""
-    best[:] = -np.inf
-    for profile in range(future.size):
-        ahead, profit = future[profile], chain.profit[t, server, profile]
-        if ahead > -np.inf:
-            for j in range(best.size):
-                best[j] = max(best[j], profit[j] + ahead)
-
-
-@compiled(fastmath=FAST)
-def _added(arrival: Floats, best: Floats, wait: float, elsewhere: Floats, mass: Floats) -> float:
-    """Return what the tasks of a slot add that beat waiting and their worth elsewhere."""
-    total = 0.0
-    for path in range(elsewhere.shape[0]):
-        other, part = elsewhere[path], 0.0
-        for j in range(best.size):
-            part += arrival[j] * max(0.0, best[j] - wait - other[j])
-        total += mass[path] * part
-    return total
-
-
-@compiled(writes="value future waiting best")
+@compiled(writes="value future waiting best", fastmath=FAST, forceinline=True)
 def state_value(
     chain: Chain,
     n: int,
@@ -422,11 +407,22 @@ def state_value(
     """
     t = chain.slot[n]
     futures(chain, n, value, future[n])
-    _best(chain, t, server, future[n], best)
-    total = value[chain.following[n, 0]]
+    for j in range(best.size):
+        best[j] = -np.inf
+    for profile in range(future.shape[1]):
+        ahead = future[n, profile]
+        if ahead > -np.inf:
+            for j in range(best.size):
+                best[j] = max(best[j], chain.profit[t, server, profile, j] + ahead)
+    total = wait = value[chain.following[n, 0]]
     if chain.exclusive:
-        waiting[n, 0] = total
-        value[n] = total + _added(chain.arrival[t], best, total, elsewhere, mass)
+        waiting[n, 0] = wait
+        for path in range(elsewhere.shape[0]):
+            part = 0.0
+            for j in range(best.size):
+                part += chain.arrival[t, j] * max(0.0, best[j] - wait - elsewhere[path, j])
+            total += mass[path] * part
+        value[n] = total
         return
     for j in range(best.size - 1, -1, -1):
         wait = waiting[n, j] = total
@@ -490,22 +486,7 @@ def _routed(
         value[n] = total
 
 
-@compiled(writes="kind best", fastmath=FAST)
-def _chosen(
-    chain: Chain, t: int, server: int, future: Floats, kind: NDArray[np.int32], best: Floats
-) -> None:
-    """Fill in the best profile of every device whose run is worth more than `best`, else L."""
-    kind[:] = future.size
-    for profile in range(future.size):
-        ahead, profit = future[profile], chain.profit[t, server, profile]
-        if ahead > -np.inf:
-            for j in range(best.size):
-                worth = profit[j] + ahead
-                kind[j] = profile if worth > best[j] else kind[j]
-                best[j] = max(best[j], worth)
-
-
-@compiled(writes="chance use")
+@compiled(writes="chance use", fastmath=FAST)
 def _accepted(
     chain: Chain,
     start: int,
@@ -530,7 +511,14 @@ def _accepted(
         t = chain.slot[n]
         for j in range(devices):
             best[j] = waiting[n, 0 if chain.exclusive else j] + price[t, j]
-        _chosen(chain, t, server, future[n], kind, best)
+            kind[j] = profiles
+        for profile in range(profiles):
+            ahead = future[n, profile]
+            if ahead > -np.inf:
+                for j in range(devices):
+                    worth = chain.profit[t, server, profile, j] + ahead
+                    kind[j] = profile if worth > best[j] else kind[j]
+                    best[j] = max(best[j], worth)
         left = here
         begun[:] = 0.0
         for j in range(devices):

@@ -12,12 +12,12 @@ from threadpoolctl import threadpool_limits
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.interior_point import (
-    SAMPLE,
     ColumnSet,
     StructuredMaster,
     compile_kernels,
     every_column,
     feasible_point,
+    is_large,
     near_columns,
     price_columns,
     promising_columns,
@@ -47,9 +47,8 @@ LARGE = 1_000_000
 WIDE_BAND = 1_000
 # Columns per (slot, device) to start with, and to add per round at most.
 FIRST_COLUMNS, MORE_COLUMNS = 20, 8
-# From so many times the devices of a sample on, its program comes first: to this gap, within this
-# share of the time.
-MANY, SAMPLE_GAP, SAMPLING = 3, 1e-3, 0.25
+# The program of a sample of the devices is solved to this gap, within this share of the time.
+SAMPLE_GAP, SAMPLING = 1e-3, 0.25
 MAX_ROUNDS = 1_000
 # Directions beyond two of a step, on all columns and where columns are generated: a factorisation
 # of the band costs about ten directions, or twenty.
@@ -158,11 +157,11 @@ def _interior(
 ) -> P1Solution:
     compile_kernels()
     began = time.perf_counter()
-    columns = _first_columns(problem, time_limit) if generate else every_column(problem)
+    proven: list[PricedBound] = []
+    columns = _first_columns(problem, time_limit, proven) if generate else every_column(problem)
     correctors = MORE_CORRECTORS if generate else CORRECTORS
     master = StructuredMaster(problem, columns, correctors=correctors, partial=generate)
     built = time.perf_counter() - began
-    proven: list[PricedBound] = []
 
     def pricing(prices: tuple[Floats, Floats]) -> Priced[Any]:
         bound, more = (
@@ -194,13 +193,20 @@ def _interior(
     return _finished(problem, solution, priced, gap)
 
 
-def _first_columns(problem: P1Relaxation, time_limit: float | None) -> ColumnSet:
-    """Return the columns to start with: of many devices, those that a sample of them asks for."""
-    if problem.instance.devices < MANY * SAMPLE:
+def _first_columns(
+    problem: P1Relaxation, time_limit: float | None, proven: list[PricedBound]
+) -> ColumnSet:
+    """Return the columns to start with: of many devices, those that a sample of them asks for.
+
+    What the prices of the sample prove is noted.
+    """
+    if not is_large(problem):
         return promising_columns(problem, FIRST_COLUMNS)
     limit = None if time_limit is None else SAMPLING * time_limit
     found = _interior(sampled(problem), False, SAMPLE_GAP, limit, None)
-    return near_columns(problem, found.duals.occupancy, FIRST_COLUMNS)
+    bound, columns = near_columns(problem, found.duals.occupancy, FIRST_COLUMNS)
+    proven.append(bound)
+    return columns
 
 
 def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Solution:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 APART = "apart"
 """Name of the benchmark."""
 
-GAP: Final = 1e-3
+GAP: Final = 3e-4
 """Relative gap at which the search for the bound of a slot stops."""
 
 

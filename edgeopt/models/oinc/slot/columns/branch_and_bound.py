@@ -80,7 +80,7 @@ def slot_bound(
     For prices :math:`\pi \ge 0`, every assignment costs at least
     :math:`\sum_i \pi_i + \sum_j \min_N (c_j(N) - \sum_{i \in N} \pi_i)`, the minimum being over the
     sets of requests that a site can answer, found by an exact search. Prices are first raised by a
-    subgradient method, then by column generation over sites and sets of requests.
+    bundle method, then by column generation over sites and sets of requests.
 
     Parameters
     ----------

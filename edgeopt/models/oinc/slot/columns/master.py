@@ -46,6 +46,7 @@ def roots_of(problem: SlotProblem, objectives: bool) -> tuple[Roots, float]:
 
 
 SWEEPS: Final = 40  # how often the mix of each site is improved before new columns are sought
+TURNS: Final = 5  # how many times as often where that promises no rise yet
 GOOD: Final = 0.3  # share of the promised rise that makes steps longer
 LONGER, SHORTER = 1.5, 0.6  # by how much
 PATIENCE: Final = 2  # steps without a higher bound after which steps become shorter
@@ -134,14 +135,15 @@ def _mix(
     slack: Floats,
     weight: Floats,
     idle: Floats,
-) -> None:
+) -> float:
     """Find the prices near the best ones at which the columns known prove most.
 
     What they prove, less the squared distance over twice the step, is most at the prices plus the
     step times what the best mix of columns leaves unanswered, the `slack`. Of each site, the share
-    of the dearest column in its mix goes to the cheapest one known, or to none, as far as it helps.
+    of the dearest column in its mix goes to the cheapest one known, or to none, as far as it helps,
+    until they differ by at most `close`. Returned is by how much they still did.
     """
-    inside = np.zeros(prices.size, dtype=np.bool_)
+    inside, most = np.zeros(prices.size, dtype=np.bool_), np.inf
     for i in range(prices.size):
         point[i] = max(0.0, prices[i] + step * slack[i])
     for _ in range(SWEEPS):
@@ -186,6 +188,7 @@ def _mix(
                     point[i] = max(0.0, prices[i] + step * slack[i])
         if most <= close:
             break
+    return most
 
 
 @compiled(writes="prices pool cost reduced")
@@ -242,14 +245,17 @@ def ascend(
             before[linked], last[pool[linked, 0]] = last[pool[linked, 0]], linked
             linked += 1
         close = CLOSE * gap * upper / sites
-        _mix(prices, step, close, pool, cost, last, before, point, slack, weight, idle)
-        values[:] = 0.0
-        for c in range(count):
-            value = cost[c]
-            for k in range(pool[c, 1]):
-                value -= point[pool[c, 2 + k]]
-            values[pool[c, 0]] = min(values[pool[c, 0]], value)
-        promised = _total(point) + _total(values)
+        for _ in range(TURNS):
+            most = _mix(prices, step, close, pool, cost, last, before, point, slack, weight, idle)
+            values[:] = 0.0
+            for c in range(count):
+                value = cost[c]
+                for k in range(pool[c, 1]):
+                    value -= point[pool[c, 2 + k]]
+                values[pool[c, 0]] = min(values[pool[c, 0]], value)
+            promised = _total(point) + _total(values)
+            if most <= close or promised - best > PROMISE * gap * upper:
+                break
         if promised - best <= PROMISE * gap * upper:
             break
     return best, count, done, examined

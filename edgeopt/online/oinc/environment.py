@@ -141,11 +141,15 @@ class OincEpisode:
     # --- what a slot shows ---------------------------------------------------------------------
 
     def _requests(self) -> SlotProblem:
-        instance = self._instance
-        if self._slot < instance.slots:
-            return slot_problem(instance, self._slot)
-        nothing = np.zeros((0, instance.sites))
-        return SlotProblem(nothing, nothing, np.zeros(0), np.ones(instance.sites))
+        if self._slot < self._instance.slots:
+            return slot_problem(self._instance, self._slot)
+        return self._none
+
+    @cached_property
+    def _none(self) -> SlotProblem:
+        """No requests."""
+        nothing, sites = np.zeros((0, self._instance.sites)), self._instance.sites
+        return SlotProblem(nothing, nothing, np.zeros(0), np.ones(sites))
 
     def _jobs(self) -> Jobs:
         instance = self._instance

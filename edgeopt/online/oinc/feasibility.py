@@ -36,7 +36,7 @@ class Service(NamedTuple):
 def check_reserved(reserved: object, sites: int) -> Floats:
     """Check the shares that are kept for jobs."""
     shares = _numbers("reserved", reserved, sites)
-    for j in np.flatnonzero(~((shares >= 0) & (shares < 1))):
+    for j in (~((shares >= 0) & (shares < 1))).nonzero()[0]:
         raise OptionError(f"site {j} keeps {shares[j]} of its CPU for jobs: must lie in [0, 1)")
     return shares
 
@@ -50,23 +50,23 @@ def answered(plan: object, problem: SlotProblem, reserved: Floats) -> SlotPlan:
     n, sites = problem.requests, problem.sites
     site = _sites("site", plan.site, n)
     band, cpu = _numbers("band", plan.band, n), _numbers("cpu", plan.cpu, n)
-    for i in np.flatnonzero((site < -1) | (site >= sites)):
+    for i in ((site < -1) | (site >= sites)).nonzero()[0]:
         raise OptionError(f"request {i} goes to site {site[i]}: there is no such site")
     for name, share in (("band", band), ("CPU", cpu)):
-        for i in np.flatnonzero(~((share >= 0) & (share <= 1.0 + TIGHT))):
+        for i in (~((share >= 0) & (share <= 1.0 + TIGHT))).nonzero()[0]:
             raise OptionError(f"request {i} is given {share[i]} of the {name}: not in [0, 1]")
     here = site >= 0
     for name, share, room in (("band", band, np.ones(sites)), ("CPU", cpu, 1.0 - reserved)):
         given = np.bincount(site[here], share[here], sites)
-        for j in np.flatnonzero(given > room + TIGHT):
+        for j in (given > room + TIGHT).nonzero()[0]:
             raise OptionError(
                 f"site {j} gives {given[j]} of its {name} to requests: it has {room[j]} for them"
             )
     carried = SlotPlan(problem, site, np.where(here, band, 0.0), np.where(here, cpu, 0.0))
-    sent = np.flatnonzero(here)
+    sent = here.nonzero()[0]
     for i in sent[np.isinf(problem.transmission[sent, site[sent]])]:
         raise OptionError(f"request {i} goes to site {site[i]}: there is no link")
-    for i in np.flatnonzero(np.isinf(carried.latency)):
+    for i in np.isinf(carried.latency).nonzero()[0]:
         raise OptionError(
             f"request {i} is given band {band[i]} and CPU {cpu[i]} of site {site[i]}: it would "
             "never be answered; refuse it with site -1"
@@ -77,14 +77,14 @@ def answered(plan: object, problem: SlotProblem, reserved: Floats) -> SlotPlan:
 def dispatched(job_site: object, jobs: Jobs, reserved: Floats) -> Ints:
     """Check where jobs are sent."""
     site = _sites("job_site", job_site, jobs.job.size)
-    for q in np.flatnonzero((site < -1) | (site >= reserved.size)):
+    for q in ((site < -1) | (site >= reserved.size)).nonzero()[0]:
         raise OptionError(f"job {jobs.job[q]} goes to site {site[q]}: there is no such site")
     moved = site != jobs.site
-    for q in np.flatnonzero(moved & jobs.started):
+    for q in (moved & jobs.started).nonzero()[0]:
         raise OptionError(
             f"job {jobs.job[q]} moves from site {jobs.site[q]} to {site[q]}: it has started"
         )
-    for q in np.flatnonzero(moved & (site >= 0)):
+    for q in (moved & (site >= 0)).nonzero()[0]:
         if reserved[site[q]] == 0.0:
             raise OptionError(
                 f"job {jobs.job[q]} goes to site {site[q]}, which keeps no CPU for jobs"
@@ -99,14 +99,14 @@ def served(runs: object, jobs: Jobs, site: Ints, reserved: Floats, speed: Floats
     row = np.searchsorted(jobs.job, job)
     known = row < jobs.job.size
     known[known] = jobs.job[row[known]] == job[known]
-    for r in np.flatnonzero(~known):
+    for r in (~known).nonzero()[0]:
         raise OptionError(f"job {job[r]} runs: it has not arrived, is complete, or does not exist")
     where = site[row]
-    for r in np.flatnonzero(where < 0):
+    for r in (where < 0).nonzero()[0]:
         raise OptionError(f"job {job[r]} runs: it waits for a site")
-    for r in np.flatnonzero(~((begin >= 0) & (begin < end) & (end <= _SLOT + TIGHT))):
+    for r in (~((begin >= 0) & (begin < end) & (end <= _SLOT + TIGHT))).nonzero()[0]:
         raise OptionError(f"job {job[r]} runs from {begin[r]} to {end[r]}: not within [0, 1]")
-    for r in np.flatnonzero(~((share > 0) & (share <= reserved[where] + TIGHT))):
+    for r in (~((share > 0) & (share <= reserved[where] + TIGHT))).nonzero()[0]:
         raise OptionError(
             f"job {job[r]} runs on {share[r]} of site {where[r]}, which keeps {reserved[where[r]]}"
         )
@@ -126,7 +126,7 @@ def _check_loads(where: Ints, share: Floats, begin: Floats, end: Floats, reserve
     order = np.lexsort((change, at, place))
     together, place, at = np.cumsum(change[order]), place[order], at[order]
     # All that began at earlier sites has ended there: sums restart at 0 up to rounding.
-    for e in np.flatnonzero(together > reserved[place] + TIGHT):
+    for e in (together > reserved[place] + TIGHT).nonzero()[0]:
         raise OptionError(
             f"site {place[e]} serves jobs on {together[e]} of its CPU {at[e]} s into the slot: it "
             f"keeps {reserved[place[e]]}"
@@ -146,7 +146,7 @@ def _progress(
     order = np.lexsort((begin, row))
     row, begin, end, work = row[order], begin[order], end[order], work[order]
     same = row[1:] == row[:-1]
-    for r in np.flatnonzero(same & (begin[1:] < end[:-1] - TIGHT)):
+    for r in (same & (begin[1:] < end[:-1] - TIGHT)).nonzero()[0]:
         raise OptionError(
             f"job {jobs.job[row[r]]} runs twice at once, {begin[r + 1]} s into the slot"
         )
@@ -155,7 +155,7 @@ def _progress(
     before = np.maximum.accumulate(np.where(first, summed - work, 0.0))
     left = jobs.remaining[row] - (summed - before)
     over = left <= TIGHT * jobs.work[row]
-    for r in np.flatnonzero(over[:-1] & same):
+    for r in (over[:-1] & same).nonzero()[0]:
         raise OptionError(f"job {jobs.job[row[r]]} runs on after it is complete")
     completion[row[over]] = np.minimum(end[over], _SLOT)
     return done, completion

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.instances.oinc import generate
@@ -176,3 +179,18 @@ def test_a_plan_by_hand():
     starved = SlotPlan(problem, site, np.zeros(4), np.full(4, 0.25))
     assert starved.latency[[0, 2]].tolist() == [np.inf, np.inf]
     assert starved.latency[1] == pytest.approx(0.8)
+
+
+@given(oinc_instances(), st.sampled_from([0.0, 0.25]))
+@settings(max_examples=draws(30))
+def test_a_slot_of_an_instance_is_as_if_checked(instance, reserved):
+    for slot in range(instance.slots):
+        problem = slot_problem(instance, slot, np.full(instance.sites, reserved))
+        fields = {one.name: getattr(problem, one.name) for one in SlotProblem._fields}
+        for one in (SlotProblem(**fields), pickle.loads(pickle.dumps(problem))):
+            assert (one.requests, one.sites) == (problem.requests, problem.sites)
+            for name, value in fields.items():
+                checked = getattr(one, name)
+                np.testing.assert_array_equal(value, checked, strict=True)
+                assert value.flags.c_contiguous
+                assert not value.flags.writeable

@@ -115,6 +115,7 @@ def test_cost_is_that_of_the_plan_after_the_decision(single: bool) -> None:
         ahead = free_ahead(
             seen.free, running.cluster, running.bundle, running.progress, running.task,
             seen.tasks.kind, instance.speed, instance.slowing, state.ahead,
+            np.zeros((instance.clusters, 0), bool), instance.capacity,
         )  # fmt: skip
         busy = (instance.capacity[:, None] - ahead).swapaxes(0, 1)
         usual, _ = ReservationSpt().decide(state, seen, np.random.default_rng(0))

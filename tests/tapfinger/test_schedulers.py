@@ -177,5 +177,6 @@ def test_what_running_tasks_hold_is_free_when_they_end() -> None:
     ahead = free_ahead(
         np.array([[3, 0]]), np.array([0, 0]), np.array([[2, 0], [1, 1]]), np.array([0.0, 0.0]),
         np.array([0, 1]), np.array([0, 0]), speed, np.array([False]), 6,
+        np.array([[0, 0, 1]], dtype=bool), np.array([[9, 9]]),
     )  # fmt: skip
-    assert ahead[0].tolist() == [[3, 0], [3, 0], [5, 0], [5, 0], [6, 1], [6, 1]]
+    assert ahead[0].tolist() == [[3, 0], [3, 0], [0, 0], [5, 0], [6, 1], [6, 1]]

@@ -126,6 +126,26 @@ def shortest_durations(instance: TapFingerInstance) -> Ints:
     return frozen(_table(instance, least).astype(np.int64))
 
 
+def longest_durations(instance: TapFingerInstance) -> Ints:
+    r"""Return slots in which a task is complete with one bundle whatever its noise.
+
+    With progress p in [l, 1) a slot leads to :math:`p + g(p)` less the noise at least, which is
+    concave in p: to no less than from l or from 1.
+
+    Returns
+    -------
+    Slots, shape [N, K, A, B], 0 where the bundle is not allowed, and a million where there is no
+    such number; exactly ``instance.duration`` without noise.
+    """
+    if instance.noise == 0.0:
+        return instance.duration
+
+    def most(speed: float, slowing: bool) -> int:
+        return int(_most(speed, slowing, instance.noise))
+
+    return frozen(_table(instance, most).astype(np.int64))
+
+
 def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -> NDArray[Any]:
     """Work out the slots that a task takes with each bundle that a cluster can give."""
     found = _by_speed(instance.speed, instance.slowing, slots)
@@ -149,6 +169,19 @@ def _fewest(speed: float, slowing: bool, noise: float) -> int:
         progress += progress_gain(speed, slowing, progress) + noise
         slots += 1
     return slots
+
+
+@compiled
+def _most(speed: float, slowing: bool, noise: float) -> int:
+    progress, end = 0.0, 1.0 + progress_gain(speed, slowing, 1.0)
+    for slots in range(1, _NEVER):
+        least = min(progress_gain(speed, slowing, progress), end - progress) - noise
+        if least <= 0.0:
+            break
+        progress += least
+        if progress >= COMPLETE:
+            return slots
+    return _NEVER
 
 
 @compiled

@@ -12,11 +12,13 @@ from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.labels import seconds_of
 from edgeopt.instances.records import Size, rule
-from edgeopt.instances.tapfinger.durations import solo_durations
+from edgeopt.instances.tapfinger.durations import longest_durations, solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
+from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Self
 
     from numpy.typing import ArrayLike
 
@@ -33,7 +35,8 @@ PARTS: Final = (
 """What to do about parts of a core or GPU."""
 
 AXES: Final[dict[str, str | int]] = {
-    "cluster": "N", "kind": "K", "task": "J", "resource": 2, "cpu": "A", "gpu": "B"
+    "cluster": "N", "kind": "K", "task": "J", "resource": 2, "cpu": "A", "gpu": "B",
+    "outage_slot": "L",
 }  # fmt: skip
 
 
@@ -98,6 +101,17 @@ def _that_can_hold(instance: TapFingerInstance, values: ArrayLike) -> Flags:
             value=f"clusters {np.flatnonzero(asked[j]).tolist()}",
         )
     return eligible
+
+
+def _to_the_last(instance: TapFingerInstance, values: ArrayLike) -> Flags | None:
+    """Return outages up to the last slot that has any, None without one."""
+    down = frozen_flags("outage", values, ("cluster", "outage_slot"), dict(instance._sizes))
+    slots = np.flatnonzero(down.any(axis=0))
+    if not slots.size:
+        return None
+    last = int(slots[-1])
+    require("outage", slots <= MANY, slots, f"must be at most slot {MANY}")
+    return down[:, : last + 1]
 
 
 class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
@@ -192,6 +206,13 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
         doc="Where the data come from. In sentences that a study shows.",
     )  # fmt: skip
 
+    outage: Flags | None = field(
+        "cluster", "outage_slot", default=None, prepare=_to_the_last,
+        doc="Whether a cluster is down in a slot, known in advance. No run may meet an outage: a "
+        "task that might not be complete before one, whatever the noise, waits. A cluster is up in "
+        "all slots after the last. None: no cluster is ever down.",
+    )  # fmt: skip
+
     @rule
     def _check_durations(self) -> None:
         """Check that every bundle completes a task within a million slots."""
@@ -236,6 +257,32 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
         """
         fits = holdable(self.capacity, self.speed.shape[2:])[:, None]
         return frozen(np.where(fits, self._solo, 0))
+
+    @cached_property
+    def longest(self) -> Integers:
+        """Most slots that a task takes with a bundle, whatever the noise, shape [N, K, A, B].
+
+        A million where it need not ever be complete, 0 where it has no such bundle.
+        """
+        return longest_durations(self)
+
+    def down(self, cluster: int, first: int, last: int) -> Self:
+        """Return a copy in which a cluster is down in some slots more, both ends included.
+
+        Raises
+        ------
+        OptionError
+            If there is no such cluster or slot, or the last slot comes before the first.
+        """
+        check_whole("cluster", cluster, 0, self.clusters - 1)
+        check_whole("first", first, 0, MANY)
+        check_whole("last", last, first, MANY)
+        known = 0 if self.outage is None else self.outage.shape[1]
+        outage = np.zeros((self.clusters, max(known, last + 1)), dtype=np.bool_)
+        if self.outage is not None:
+            outage[:, :known] = self.outage
+        outage[cluster, first : last + 1] = True
+        return self.replace(outage=outage)
 
     def __repr__(self) -> str:
         return (

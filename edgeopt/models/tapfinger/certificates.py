@@ -38,8 +38,8 @@ def certificate_of(
         )
     if problem.occupied.any() or problem.started.any():
         raise CertificateError(
-            "no certificate: tasks that already run lower the room of some slots, which the "
-            "checker does not know; a problem without them has one"
+            "no certificate: tasks that already run, and outages, lower the room of some slots, "
+            "which the checker does not know; a problem without them has one"
         )
     limits, prices = bound.limits, bound.prices
     resource = np.maximum(prices.resource, 0.0)

@@ -76,7 +76,7 @@ class SchedulingProblem(Record, axes=_AXES, empty=("task", "slot")):
         "slot", "cluster", "resource", default=None,
         fill=lambda problem: np.zeros((0, *problem.capacity.shape), dtype=np.int64),
         doc="CPU cores and GPUs that tasks which already run hold in slots 0 to L - 1. Nothing "
-        "after them; by default nothing runs.",
+        "after them; by default nothing runs. A cluster that is down is held whole.",
     )  # fmt: skip
     started: Flags = field(
         "cluster", default=None, fill=0,
@@ -122,6 +122,8 @@ def scheduling_problem(
 ) -> SchedulingProblem:
     """Return the offline problem of an instance: all tasks known, no preemption, no noise.
 
+    An outage holds all of its cluster, so that no run meets it.
+
     Parameters
     ----------
     instance
@@ -140,7 +142,14 @@ def scheduling_problem(
         eligible=instance.eligible,
         weight=instance.weight,
         single_start=instance.single_start if single_start is None else single_start,
+        occupied=held_by_outages(instance),
     )
+
+
+def held_by_outages(instance: TapFingerInstance) -> Ints:
+    """Return what outages hold, as a task placed beforehand would, shape [L, N, 2]."""
+    outage = np.zeros((instance.clusters, 0), bool) if instance.outage is None else instance.outage
+    return np.asarray(outage.T[:, :, None] * instance.capacity)
 
 
 @in_html

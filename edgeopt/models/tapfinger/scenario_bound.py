@@ -83,6 +83,7 @@ def scenario_problem(
         eligible=calm.eligible,
         weight=calm.weight,
         single_start=calm.single_start,
+        occupied=calm.occupied,
     )
 
 

@@ -10,7 +10,14 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.kernels import pass_slots, place, refill, show, widened
+from edgeopt.online.tapfinger.kernels import (
+    meets_outage,
+    pass_slots,
+    place,
+    refill,
+    show,
+    widened,
+)
 from edgeopt.options import plain_array
 
 if TYPE_CHECKING:
@@ -95,6 +102,8 @@ def _free_after(state: State, e: int, free: Ints) -> tuple[int, int, int]:
         for r in range(2):
             if other[r] < 0 or other[r] >= state.speed.shape[3 + r]:
                 return 4, j, n
+            if state.cluster[e, n].down:
+                continue
             free[n, r] += task.bundle[r] - other[r]
     for n in range(free.shape[0]):
         if free[n, 0] < 0 or free[n, 1] < 0:
@@ -120,13 +129,16 @@ def _named(state: State, e: int, free: Ints) -> tuple[int, int, int]:
             return 6, j, n
         minimum = state.kind[e, state.task[e, j].kind].minimum
         nothing = order.bundle[0] == 0 and order.bundle[1] == 0
+        waits = meets_outage(state, e, n, j, order.bundle[0], order.bundle[1])
         for r in range(2):
             if order.bundle[r] < 0 or order.bundle[r] >= state.speed.shape[3 + r]:
                 return 4, j, n
             if order.bundle[r] < minimum[r] and not nothing and not order.place:
                 return 7, j, n
-            if order.bundle[r] > free[n, r]:
+            if order.bundle[r] > free[n, r] and not waits:
                 return 8, j, n
+        if waits:
+            continue
         if scenario.single_start and state.cluster[e, n].started and not _void(order):
             return 9, j, n
     return 0, -1, -1
@@ -204,10 +216,16 @@ def _resolve(state: State, e: int) -> None:
 def carry_out(state: State, e: int) -> None:
     """Carry out a round that has been checked; its slot may have ended then."""
     scenario = state.scenario[e]
+    for n in range(state.order.shape[1]):
+        order = state.order[e, n]
+        if order.task >= 0 and meets_outage(
+            state, e, n, order.task, order.bundle[0], order.bundle[1]
+        ):
+            order.task = -1
     for i in range(scenario.changes):
         change = state.change[e, i]
         task = state.task[e, change.task]
-        for r in range(2):
+        for r in range(0 if state.cluster[e, task.cluster].down else 2):
             state.cluster[e, task.cluster].free[r] += task.bundle[r] - change.bundle[r]
             task.bundle[r] = change.bundle[r]
     _resolve(state, e)

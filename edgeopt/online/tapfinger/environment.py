@@ -449,7 +449,9 @@ class TapFingerEnvironment:
 
     In every slot (a) the tasks that arrive join the queues of all clusters on which they may run,
     (b) pending sets are filled from the queues, (c) rounds of decisions follow, (d) what runs makes
-    progress, (e) what is complete leaves and releases what it holds. The noise of the i-th slot in
+    progress, (e) what is complete leaves and releases what it holds. Nothing starts that might
+    still run when its cluster is down, whatever the noise; what runs there all the same, since its
+    bundle has changed, is paused. The noise of the i-th slot in
     which a task is served does not depend on the policy.
 
     Parameters
@@ -470,7 +472,7 @@ class TapFingerEnvironment:
     preemption
         Whether bundles of running tasks may change.
     patience
-        Slots without progress after the last arrival after which a run ends.
+        Slots without progress after the last arrival and the last outage after which a run ends.
 
     Raises
     ------

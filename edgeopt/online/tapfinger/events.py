@@ -130,7 +130,8 @@ class Decision(NamedTuple):
         CPU cores and GPUs that it would give to it, shape [N, 2]. A bundle of (0, 0) starts
         nothing, but the naming counts where several clusters name one task. Otherwise the bundle
         is at least the smallest and at most the largest one of the task, and fits into what is
-        free after `other` has been carried out.
+        free after `other` has been carried out. With one that might meet an outage of the cluster
+        the task waits, and the naming does not count.
     score
         How much each cluster wants its task, in [0, 1], shape [N]: the paper's probability that it
         picks the task. Decides who wins a task that several clusters name; None where all want

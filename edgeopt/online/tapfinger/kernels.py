@@ -52,7 +52,7 @@ arrived, active, completed
 booked
     Slots in the log.
 idle
-    Slots in a row in which nothing has made progress since the last arrival.
+    Slots in a row in which nothing has made progress since the last arrival and outage.
 lost
     How often a cluster has lost a task that it would have started.
 changes, blocks
@@ -70,7 +70,7 @@ ended, over
     Whether the slot is to pass, and whether the run has ended.
 """
 
-CLUSTER: Final = _record("waiting size head around", flags="started", pairs="capacity free")
+CLUSTER: Final = _record("waiting size head around", flags="started down", pairs="capacity free")
 """A cluster: CPU cores and GPUs, those that are free, tasks that wait, size of its pending set.
 
 head
@@ -80,6 +80,8 @@ around
     Tasks that it served or that waited for it in the last slot.
 started
     Whether it has started a task in this slot.
+down
+    Whether it is down, so that nothing is free.
 """
 
 KIND: Final = _record("", flags="slowing", pairs="minimum")
@@ -140,6 +142,10 @@ class State(NamedTuple):
         Disturbance of the i-th slot of service of each task, in [-1, 1], shape [E, J, any].
     used
         CPU cores and GPUs held during each slot before releases, shape [E, L, N, 2].
+    until
+        Slots until a cluster is down, counted from 1, 0 for never, shape [E, N, any].
+    longest
+        As in the instance, shape [E, N, K, A, B]; [0, ...] if no scenario has had an outage.
     """
 
     scenario: Records
@@ -157,6 +163,8 @@ class State(NamedTuple):
     active: Ints
     noise: Floats
     used: Ints
+    until: Ints
+    longest: Ints
 
 
 def made(instance: TapFingerInstance, count: int) -> State:
@@ -180,6 +188,8 @@ def made(instance: TapFingerInstance, count: int) -> State:
         active=np.zeros((count, tasks), dtype=np.int64),
         noise=np.zeros((count, tasks, 0)),
         used=np.zeros((count, ROWS, N, 2), dtype=np.int64),
+        until=np.zeros((count, N, 0), dtype=np.int64),
+        longest=np.zeros((0, *instance.speed.shape), dtype=np.int64),
     )
 
 
@@ -212,6 +222,14 @@ def emptied(
             state.scenario["table"] = np.arange(len(state.scenario))
         table = e
         state.speed[e] = instance.speed
+    state.until[e] = 0
+    if instance.outage is not None:
+        ahead = until_outages(instance.outage)
+        state = widened(state, ahead.shape[1], "until", axis=2)
+        state.until[e, :, : ahead.shape[1]] = ahead
+        if not len(state.longest):
+            state = widened(state, len(state.scenario), "longest", axis=0)
+        state.longest[e] = instance.longest
     booked = slice(scenario["booked"])
     state.slot[e, booked], state.used[e, booked] = np.zeros((), SLOT), 0
     named = {"tasks": size, "table": table, "noise": instance.noise, **options}
@@ -234,6 +252,14 @@ def emptied(
     state.eligible[e, :size] = tasks.eligible
     state.waits[e], state.pending[e], state.crowd[e] = True, -1, 0
     return state
+
+
+def until_outages(outage: Flags) -> Ints:
+    """Return slots until each cluster is down, counted from 1, 0 for never, shape [N, L]."""
+    slots = outage.shape[1]
+    following = np.where(outage, np.arange(slots), slots)[:, ::-1]
+    following = np.minimum.accumulate(following, axis=1)[:, ::-1]
+    return np.where(following < slots, following - np.arange(slots) + 1, 0)
 
 
 NOISE: Final = -1
@@ -284,6 +310,40 @@ def arrive(state: State, e: int) -> None:
         j += 1
     scenario.arrived = j
     refill(state, e)
+
+
+@compiled
+def next_outage(state: State, e: int, n: int) -> int:
+    """Return the slots until a cluster is down, counted from 1, 0 for never."""
+    slot = state.scenario[e].slot
+    return int(state.until[e, n, slot]) if slot < state.until.shape[2] else 0
+
+
+@compiled
+def meets_outage(state: State, e: int, n: int, j: int, cpu: int, gpu: int) -> bool:
+    """Return whether a task that starts now might still run when its cluster is down."""
+    ahead = next_outage(state, e, n)
+    if ahead <= 1:
+        return ahead == 1
+    sound = 0 <= cpu < state.speed.shape[3] and 0 <= gpu < state.speed.shape[4]
+    return sound and bool(state.longest[e, n, state.task[e, j].kind, cpu, gpu] >= ahead)
+
+
+@compiled
+def switch(state: State, e: int) -> None:
+    """Take clusters down, and up again; what still runs there, with another bundle, is paused."""
+    for n in range(state.cluster.shape[1] if state.until.shape[2] > 0 else 0):
+        cluster = state.cluster[e, n]
+        down = next_outage(state, e, n) == 1
+        if down == cluster.down:
+            continue
+        cluster.down = down
+        for r in range(2):
+            cluster.free[r] = 0 if down else cluster.capacity[r]
+        for i in range(state.scenario[e].active if down else 0):
+            task = state.task[e, state.active[e, i]]
+            if task.cluster == n:
+                task.bundle[0], task.bundle[1] = 0, 0
 
 
 @compiled
@@ -346,6 +406,7 @@ def _elapse(state: State, e: int) -> None:
     last = scenario.arrived == scenario.tasks
     kept, served = 0, 0
     for n in range(state.pending.shape[1]):
+        last &= next_outage(state, e, n) == 0
         cluster = state.cluster[e, n]
         cluster.around, cluster.started = cluster.waiting, False
     for i in range(scenario.active):
@@ -366,6 +427,7 @@ def _elapse(state: State, e: int) -> None:
     scenario.idle = scenario.idle + 1 if last and served == 0 else 0
     scenario.slot += 1
     scenario.number = 0
+    switch(state, e)
     arrive(state, e)
 
 
@@ -407,7 +469,8 @@ def pass_slot(state: State, e: int) -> bool:
         for n in range(state.pending.shape[1]):
             cluster = state.cluster[e, n]
             for r in range(2):
-                state.used[e, booked, n, r] = cluster.capacity[r] - cluster.free[r]
+                held = cluster.capacity[r] - cluster.free[r]
+                state.used[e, booked, n, r] = 0 if cluster.down else held
         scenario.booked += 1
         _elapse(state, e)
     # Next-event time advance over slots without tasks.
@@ -416,6 +479,7 @@ def pass_slot(state: State, e: int) -> bool:
         # The rows of these slots are empty already.
         scenario.booked += gap
         scenario.slot += gap
+        switch(state, e)
         arrive(state, e)
     scenario.passed = scenario.slot - before
     scenario.ended, scenario.over = False, _over(state, e)
@@ -463,6 +527,7 @@ def show(state: State, e: int, out: Ints) -> None:
 def begin(state: State, e: int) -> None:
     """Begin with the slot at which a scenario stands, which passes if no task is in the system."""
     scenario = state.scenario[e]
+    switch(state, e)
     arrive(state, e)
     scenario.over = _over(state, e)
     scenario.ended = not scenario.over and scenario.arrived == scenario.completed

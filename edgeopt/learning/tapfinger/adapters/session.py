@@ -147,7 +147,10 @@ class Session:
         return TapFingerEpisode(self.batch, e, Tasks.of(self.environments[e].truth))
 
     def _draw(self, rng: np.random.Generator) -> TapFingerInstance:
-        return self._truth if isinstance(self._truth, TapFingerInstance) else self._truth(rng)
+        drawn = self._truth if isinstance(self._truth, TapFingerInstance) else self._truth(rng)
+        if drawn.outage is not None:
+            raise OptionError("truth.outage: must be None: learners do not see outages")
+        return drawn
 
     def open(self, streams: Mapping[int, np.random.Generator]) -> Step:
         """Begin runs anew: each draws its instance, unless it is fixed, and then its scenario."""

@@ -102,11 +102,20 @@ def all_slots_left(
     return left
 
 
+def coming_outages(instance: TapFingerInstance, slot: int, look: int) -> Flags:
+    """Return whether clusters are down in the coming slots, as far as any is, shape [N, l]."""
+    if instance.outage is None:
+        return np.zeros((instance.clusters, 0), dtype=np.bool_)
+    return np.ascontiguousarray(instance.outage[:, slot : slot + look])
+
+
 @compiled
-def freed(free: Ints, cluster: Ints, bundle: Ints, left: Ints, look: int) -> Ints:
+def freed(
+    free: Ints, cluster: Ints, bundle: Ints, left: Ints, look: int, down: Flags, capacity: Ints
+) -> Ints:
     """Return what is free in the coming slots if nothing is started, shape [N, look, 2].
 
-    A running task holds its bundle for as many slots as are `left` of it.
+    A running task holds its bundle for as many slots as are `left` of it, an outage its cluster.
     """
     clusters = free.shape[0]
     ahead = np.zeros((clusters, look, 2), dtype=np.int64)
@@ -117,20 +126,22 @@ def freed(free: Ints, cluster: Ints, bundle: Ints, left: Ints, look: int) -> Int
     for n in range(clusters):
         for r in range(2):
             held = free[n, r]
+            if down.shape[1] > 0 and down[n, 0]:
+                held = capacity[n, r]
             for t in range(look):
                 held += ahead[n, t, r]
-                ahead[n, t, r] = held
+                ahead[n, t, r] = 0 if t < down.shape[1] and down[n, t] else held
     return ahead
 
 
 @compiled(writes="progress speed", both=True)
 def free_ahead(
     free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
-    speed: Floats, slowing: Flags, look: int,
+    speed: Floats, slowing: Flags, look: int, down: Flags, capacity: Ints,
 ) -> Ints:  # fmt: skip
     """Return what is free in the coming slots if nothing is started, from what is left of tasks."""
     left = all_slots_left(cluster, bundle, progress, task, kind, speed, slowing, look)
-    return freed(free, cluster, bundle, left, look)
+    return freed(free, cluster, bundle, left, look, down, capacity)
 
 
 LIGHTEST: Final = 1e-280

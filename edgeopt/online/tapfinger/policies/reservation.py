@@ -17,6 +17,7 @@ from edgeopt.online.tapfinger.policies.efficient_bundles import (
     Information,
     all_slots_left,
     choices,
+    coming_outages,
     crowding,
     estimates,
     freed,
@@ -210,9 +211,10 @@ def reserved(pressure: float, look: int, expected: Estimates, seen: Round, left:
     decision = Decision.void(expected.instance.clusters)
     _reserved(
         pressure, look, expected.instance.single_start, seen.started, seen.free, seen.pending,
-        seen.crowd, running.cluster, running.bundle, left, tasks.kind, tasks.eligible,
-        tasks.weight, expected.first, expected.bundle, expected.duration, expected.slots,
-        expected.share, decision.task, decision.bundle,
+        seen.crowd, running.cluster, running.bundle, left,
+        coming_outages(expected.instance, seen.slot, look), expected.instance.capacity,
+        tasks.kind, tasks.eligible, tasks.weight, expected.first, expected.bundle,
+        expected.duration, expected.slots, expected.share, decision.task, decision.bundle,
     )  # fmt: skip
     return decision
 
@@ -220,9 +222,9 @@ def reserved(pressure: float, look: int, expected: Estimates, seen: Round, left:
 @compiled(writes="task given")
 def _reserved(
     pressure: float, look: int, single: bool, started: Flags, free: Ints, pending: Ints,
-    crowd: Ints, run_cluster: Ints, run_bundle: Ints, left: Ints, kind: Ints, eligible: Flags,
-    weight: Floats, first: Ints, bundle: Ints, duration: Floats, slots: Ints, share: Floats,
-    task: Ints, given: Ints,
+    crowd: Ints, run_cluster: Ints, run_bundle: Ints, left: Ints, down: Flags, capacity: Ints,
+    kind: Ints, eligible: Flags, weight: Floats, first: Ints, bundle: Ints, duration: Floats,
+    slots: Ints, share: Floats, task: Ints, given: Ints,
 ) -> None:  # fmt: skip
     """Write the task that each cluster starts, -1 for none, and its bundle.
 
@@ -235,7 +237,7 @@ def _reserved(
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
     crowds, waits, width = crowd.copy(), pending.copy(), widths(crowd)
-    ahead = freed(free, run_cluster, run_bundle, left, look)
+    ahead = freed(free, run_cluster, run_bundle, left, look, down, capacity)
     barred = np.zeros((clusters, look), dtype=np.bool_)
     offset = np.empty(duration.size, dtype=np.int64)
     cost, best = np.empty(clusters, dtype=np.float64), np.empty(clusters, dtype=np.int64)

@@ -10,7 +10,11 @@ import numpy as np
 from edgeopt.models.tapfinger.list_scheduling import drawn_moves, least_flow, searched
 from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.efficient_bundles import estimates, free_ahead
+from edgeopt.online.tapfinger.policies.efficient_bundles import (
+    coming_outages,
+    estimates,
+    free_ahead,
+)
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.options import check_real, check_whole, refused
 from edgeopt.representation import compact_repr
@@ -166,6 +170,7 @@ def _held(state: Estimates, seen: Round) -> Ints:
     ahead = free_ahead(
         seen.free, running.cluster, running.bundle, running.progress, running.task,
         seen.tasks.kind, instance.speed, instance.slowing, state.ahead,
+        coming_outages(instance, seen.slot, state.ahead), instance.capacity,
     )  # fmt: skip
     return np.asarray((instance.capacity[:, None] - ahead).swapaxes(0, 1))
 

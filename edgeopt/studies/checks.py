@@ -194,13 +194,13 @@ def _own(
         found.checks[check.name] = check
         return check
 
-    taken: dict[int, Check] = {}
+    taken: dict[Check, Check] = {}  # by identity
 
     def once(check: Check) -> Check:
         """Take a check that several bounds have only once."""
-        if id(check) not in taken:
-            taken[id(check)] = take(check)
-        return taken[id(check)]
+        if check not in taken:
+            taken[check] = take(check)
+        return taken[check]
 
     for key, given in bounds.items():
         given = given(instance) if _computed(given) else given

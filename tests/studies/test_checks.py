@@ -114,14 +114,15 @@ def test_the_tightest_valid_bound_is_shown_and_why_for_each() -> None:
     assert "reserved tasks met: broken in" in rows["why:mine"]["rescue"]
     assert rows.loc["RESCUE", "packed"] == "broken"
     assert 0 < rows["packed_broken"]["rescue"] <= 1
-    best = float(rows["value"].max())
-    tight = case_of(SMALL, ["offers"], bounds={"tight": best * 1.001})
-    assert tight.bound_of("offers") == "tight"
-    assert tight.table["gap"][0] < 0.2
-    assert tight.standings.of("offers").label == "tight"
-    assert "given by the user" in render(
-        study(SMALL, ["offers"], bounds={"tight": best * 1.001}, runs=20, claims=False)
-    )
+    [row] = case_of(SMALL, ["srs+guard"]).table.to_dict("records")
+    near = 0.5 * (row["value"] + row["bound_value"])
+    found = study(SMALL, ["srs+guard"], bounds={"near": near}, runs=40, claims=False)
+    [tight] = found.cases
+    assert row["bound"] == ONLINE
+    assert tight.bound_of("srs+guard") == "near"
+    assert tight.table["gap"][0] == pytest.approx((near - row["value"]) / near)
+    assert tight.standings.of("srs+guard").label == "near"
+    assert "given by the user" in render(found)
 
 
 def test_another_program_bounds_nobody() -> None:

@@ -323,15 +323,15 @@ def _without_sampling(
     """Judge rows that are kept on average by expectations, where these are known or limited."""
     better: dict[str, Judged] = {}
     rows = [one for one in rows if one.per == "mean"]
-    most = offline.most(instance, policy) if rows and offline.most else None
-    for one in rows if most is not None else ():
-        if _grows(one, most) and (one.numbers(instance, _Values(most)) <= one.high + TIE).all():
-            better[one.name] = replace(found[one.name], kept="kept", how=BY_DESIGN)
+    if rows and offline.most and (most := offline.most(instance, policy)) is not None:
+        for one in rows:
+            if _grows(one, most) and (one.numbers(instance, _Values(most)) <= one.high + TIE).all():
+                better[one.name] = replace(found[one.name], kept="kept", how=BY_DESIGN)
     rest = [one for one in rows if one.name not in better]
-    exact = offline.exact(instance, policy) if rest and offline.exact else None
-    for one in rest if exact is not None else ():
-        judged = one.judge(_numbers(one, instance, _Values(exact))[None], exact=True)
-        better[one.name] = replace(judged, broken=found[one.name].broken)
+    if rest and offline.exact and (exact := offline.exact(instance, policy)) is not None:
+        for one in rest:
+            judged = one.judge(_numbers(one, instance, _Values(exact))[None], exact=True)
+            better[one.name] = replace(judged, broken=found[one.name].broken)
     return better
 
 

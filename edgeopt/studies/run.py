@@ -447,7 +447,7 @@ class _Stages:
     ) -> dict[str, dict[str, dict[str, Judged]]]:
         """Judge the checks of the user by the logs of runs."""
         environment, offline = self.record.policies.environment, self.record.offline
-        found = self._stage("checking constraints", watch, {
+        found = self._stage(lambda _: "checking constraints", watch, {
             (name, one.name): (
                 environment, instance, self.policies[name][one.name],
                 [check for check in own[name].checks.values() if check.source == "log"], offline,

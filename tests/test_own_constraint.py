@@ -6,10 +6,13 @@ import ast
 import runpy
 from pathlib import Path
 
+import pyomo.environ as pyo
 import pytest
 
+from edgeopt import study
 from edgeopt.instances import edr, idn, oinc, rescue
 from edgeopt.models.oinc import SlotProgram
+from edgeopt.models.rescue import P1Solution, p1_lp
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment
 from edgeopt.online.idn import IdnEnvironment
@@ -80,3 +83,29 @@ def test_a_vendors_site():
     runs = simulate(OincEnvironment(instance), plan.policy(), runs=1)
     assert runs.complete.all()
     assert (runs.site >= 0).all()
+
+
+def test_a_study_says_who_keeps_the_constraint():
+    instance = edr.generate(sites=3, tasks=3, frames=6, slots=3, rng=1)
+    plan = USER["egress"](instance)
+    assert [check.name for check in plan.checks] == ["egress"]
+    table = study(instance, [plan, "even_rate"], bounds={"egress": plan}, claims=False).table
+    rows = table.set_index("policy")
+    assert rows.loc["Plan", "kind"] == "hindsight"
+    assert rows["egress"].to_dict() == {"Plan": "kept", "even_rate": "broken"}
+    assert rows.loc["Plan", "bound"] == "egress"
+    assert rows.loc["Plan", "gap"] == pytest.approx(0.0, abs=1e-9)
+    assert rows.loc["even_rate", "bound"] != "egress"
+    assert rows.loc["even_rate", "why:egress"] == "egress: broken exact"
+
+
+def test_what_no_run_tells_is_not_resolved():
+    model = p1_lp(RESCUE)
+    model.own = pyo.Var(bounds=(0, 0.1))
+    model.uses = pyo.Constraint(expr=pyo.quicksum(model.y.values()) <= 5 * model.own)
+    [check] = P1Solution.of(model, RESCUE).checks
+    assert (check.name, check.measure) == ("uses", None)
+    instance = oinc.generate(slots=2, jobs=1, devices=4, sites=3, rng=2)
+    plan = SlotProgram.of(instance, USER["vendor"])
+    assert [check.name for check in plan.checks] == ["vendor", "no request refused"]
+    assert SlotProgram.of(instance, lambda slot: []).checks == ()

@@ -26,6 +26,7 @@ from edgeopt.models.idn import (
 from edgeopt.models.oinc import SlotProgram, slot_misocp
 from edgeopt.models.oinc.slot import slot_problem
 from edgeopt.models.oinc.slot.resource_shares import allocate
+from edgeopt.models.oinc.slot_program import _rounded
 from edgeopt.models.rescue import P1Solution, p1_lp, solve_p1_lp
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment
@@ -126,11 +127,13 @@ def test_fixed_variables_and_own_ones():
     for key, one in model.y.items():
         if key[2] == 0:
             one.fix(0.0)
+    model.y[0, 0, 1, 1].fix(0.01)
     model.own = pyo.Var(bounds=(0, 0.1))
     model.uses = pyo.Constraint(expr=pyo.quicksum(model.y[k] for k in model.y) <= 5 * model.own)
     plan = P1Solution.of(model, RESCUE)
     assert plan.added == ("uses", "narrower variables")
     assert not plan.y[:, :, 0].any()
+    assert plan.y[0, 0, 1, 1] == 0.01
     assert plan.y.sum() == pytest.approx(0.5)
     assert plan.extension.own == {"own"}
 
@@ -281,6 +284,13 @@ def cost(problem, site, j):
     A, E = problem.transmission[here, j], problem.computation[here, j]
     best = allocate(A, E, room=float(problem.room[j]))
     return float((A / best.band + E / best.cpu).sum())
+
+
+def test_requests_that_lose_least_move_while_a_constraint_is_broken():
+    share = np.array([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3]])
+    site = _rounded(share, lambda whole: max(0.0, whole[:, 0].sum() - 2.0))
+    assert site.tolist() == [0, 1, 0]
+    assert _rounded(share, lambda whole: 1.0).tolist() == [0, 0, 0], "what cannot be kept"
 
 
 def test_slots_with_other_constraints():

@@ -192,8 +192,8 @@ def study(
             )
         _require_fingerprint(instance)
     more = own(record, named, {} if bounds is None else bounds, list(checks))
-    policies = list(policies) if isinstance(policies, list | tuple) else policies
-    for one in policies if isinstance(policies, list) else [policies]:
+    several = isinstance(policies, list | tuple) and not hasattr(policies, "decide")
+    for one in policies if several else [policies]:  # type: ignore[union-attr]
         if isinstance(one, Plan):
             require_instance("policies", one, named)
     # Those that know the future come last.

@@ -270,6 +270,13 @@ def test_the_ascent_alone_proves_nearly_as_much_as_the_linear_program(duty):
         ascent, best = (slot_bound(problem, gap=3e-4, time_limit=one) for one in (0.0, None))
         assert best.certified
         assert ascent.value <= best.upper * (1 + 1e-9)
+        assert ascent.value == pytest.approx(ascent.prices.sum() + ascent.reduced.sum(), rel=1e-12)
+        for size in (1, 2, 3):
+            sets = np.array(list(combinations(range(problem.requests), size)))
+            cost = np.sqrt(problem.transmission)[sets].sum(axis=1) ** 2
+            cost += np.sqrt(problem.computation)[sets].sum(axis=1) ** 2
+            less = cost - ascent.prices[sets].sum(axis=1)[:, np.newaxis]
+            assert (less >= ascent.reduced - 1e-9).all()
         shares.append(ascent.value / best.value)
     assert min(shares) >= 1 - 5e-3
     assert np.mean(shares) >= 1 - 1e-3

@@ -149,7 +149,8 @@ def test_rescue_study_as_json(instance_file: str, capsys: pytest.CaptureFixture[
     wanted = ["--policies", "rescue*,pickconfigs+guard"]
     assert run(["study", "rescue", "--instance", instance_file, *RUNS, *wanted, "--json"]) == 0
     found = document(capsys)
-    assert list(found) == ["system", "instance", "benchmark", "intervals", "policies", "claims"]
+    parts = ["system", "instance", "benchmark", "intervals", "policies", "bounds", "checks"]
+    assert list(found) == [*parts, "claims"]
     assert found["system"] == "rescue"
     assert found["instance"]["servers"] == 2
     assert found["benchmark"]["name"] == "safe"

@@ -352,7 +352,7 @@ def test_every_example_is_tested() -> None:
         "own_system", "own_policy", "own_solver", "live_events",
         "cache_online", "long_term_budget", "admit_or_refuse", "leads",
         "short_policy", "own_data", "own_bound",
-        "own_claim", "own_rounding", "own_ratio", "own_guard",
+        "own_claim", "own_rounding", "own_ratio", "own_guard", "own_constraint",
     }  # fmt: skip
 
 

@@ -39,10 +39,32 @@ def test_instances_are_those_that_were_written_down(system: str) -> None:
     assert set(here) == set(next(iter(kept.values())))
     if processor() not in kept:
         pytest.skip("nobody has written down the last digits of this processor")
-    assert here == kept[processor()]
+    there = kept[processor()]
+    wrong = {name: prints for name, prints in here.items() if not known(prints, there[name])}
+    assert wrong == {}
+
+
+def known(prints: list[str], written: list[str]) -> bool:
+    """Tell whether prints are written down; of a source there may be several.
+
+    Processors of one kind for NumPy differ in products of matrices.
+    """
+    return prints == written or (len(prints) == 1 and prints[0] in written)
+
+
+def added(before: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """Add the prints of this processor to those that are written down of its kind."""
+    return {
+        name: old if known(prints, old := before.get(name, [])) else [*old, *prints]
+        for name, prints in here.items()
+    }
 
 
 if __name__ == "__main__":
-    known = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    tables = {name: known.get(name, {}) | {processor(): found(name)} for name in SYSTEMS}
+    stored = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    key = processor()
+    tables = {
+        name: stored.get(name, {}) | {key: added(stored.get(name, {}).get(key, {}), found(name))}
+        for name in SYSTEMS
+    }
     KEPT.write_text(json.dumps(tables, indent=1, ensure_ascii=False) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,7 +206,8 @@ def test_results_show_their_numbers(name: str) -> None:
     text = cells(shown(found))
     assert text[0].startswith(f"{type(found).__name__}: ")
     rows = {text[place]: text[place + 1 : place + 3] for place in range(4, len(text), 3)}
-    for part in getattr(found, "_fields", None) or found.__dataclass_fields__:
+    parts = getattr(found, "_fields", None) or [one.name for one in fields(found) if one.repr]
+    for part in parts:
         if (value := getattr(found, part)) is not None:
             assert rows[part][1].rstrip("…") in in_words(value)
             assert rows[part][0], f"{part} is not explained"

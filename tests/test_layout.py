@@ -75,7 +75,7 @@ def test_every_folder_of_sources_is_a_package() -> None:
 
 STUDIES = (
     ("drawing", "wording", "progress"),
-    ("entries", "files", "learners", "live", "system"),
+    ("checks", "entries", "files", "learners", "live", "system"),
     ("results",),
     ("comparison", "standings", "sentences"),
     ("pictures",),

@@ -240,7 +240,8 @@ def run_policy(
     learnt = None
     while (observation := episode.observe()) is not None:
         began = time.perf_counter()
-        state = carried(policy, state, observation)
+        if getattr(observation, "network", None) is not None:
+            state = carried(policy, state, observation)
         try:
             answer = policy.decide(state, observation, rng)
         except Exception as error:

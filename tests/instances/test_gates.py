@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import warnings
 
 import h5py
@@ -102,7 +103,7 @@ def test_numbers_are_at_most_1e50(base, field):
 )
 def test_what_is_divided_by_is_not_too_small(base, field):
     values = np.full(getattr(base, field).shape, 5e-324)
-    assert "must be at least 1e-50" in str(refused(base, field, values))
+    assert re.search("must be (0 or )?at least 1e-50", str(refused(base, field, values)))
 
 
 def test_whole_numbers_beyond_64_bits_do_not_turn_around():

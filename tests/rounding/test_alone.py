@@ -54,4 +54,4 @@ def test_rounding_needs_numpy_and_numba_only(tmp_path: Path) -> None:
     assert {m for m in loaded if not m.startswith(("_", "cython"))} == {
         "edgeopt", "numpy", "numba", "llvmlite"
     }  # fmt: skip
-    assert parts == {"cache", "errors", "kernels", "options", "rounding"}
+    assert parts == {"archive", "cache", "errors", "kernels", "options", "rounding"}

@@ -135,7 +135,7 @@ def test_value_weighs_flow_times_and_has_no_ratio_where_a_task_is_left() -> None
     for name in FEW:
         flow = simulated(one)[name].completion - usual.arrival
         assert one.values(name) == pytest.approx(flow @ weight)
-        assert one.values(name).min() >= one.benchmarks[one.entries[name].bound].bound
+        assert one.values(name).min() >= one.benchmarks[one.bound_of(name)].bound
     row = one.table.set_index("policy").loc["Idle"]
     assert row["bound"] == FIXED
     assert row["value"] == np.inf

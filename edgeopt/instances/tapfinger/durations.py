@@ -127,15 +127,9 @@ def shortest_durations(instance: TapFingerInstance) -> Ints:
 
 
 def longest_durations(instance: TapFingerInstance) -> Ints:
-    r"""Return slots in which a task is complete with one bundle whatever its noise.
+    """Return slots in which a task is complete with one bundle whatever its noise, [N, K, A, B].
 
-    With progress p in [l, 1) a slot leads to :math:`p + g(p)` less the noise at least, which is
-    concave in p: to no less than from l or from 1.
-
-    Returns
-    -------
-    Slots, shape [N, K, A, B], 0 where the bundle is not allowed, and a million where there is no
-    such number; exactly ``instance.duration`` without noise.
+    They are 0 where the bundle is not allowed, and a million where there is no such number.
     """
     if instance.noise == 0.0:
         return instance.duration

@@ -15,7 +15,8 @@ from edgeopt.online.idn.environment import (
     serve,
 )
 from edgeopt.online.idn.learning_rates import node_constants
-from edgeopt.online.idn.policies.infida import Gaussian, Infida, MessageLoss, Stretching
+from edgeopt.online.idn.policies.infida import Infida, Stretching
+from edgeopt.online.idn.policies.noise import Gaussian, MessageLoss
 from edgeopt.online.idn.policies.olag import Olag
 from edgeopt.online.idn.policies.residuals import Guarantee
 from edgeopt.online.idn.policies.static import (

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Floats
     from edgeopt.models.oinc.slot import SlotPlan
-    from edgeopt.online.oinc.feasibility import Service
+    from edgeopt.online.oinc.feasibility import Answer, Service
     from edgeopt.online.protocols import Episode
 
 
@@ -109,7 +109,7 @@ class OincEpisode:
             raise OptionError("the decision of a slot must be a Decision")
         try:
             reserved = check_reserved(decision.reserved, self._instance.sites)
-            plan = answered(decision.plan, slot.requests, reserved)
+            answer = answered(decision.plan, slot.requests, reserved)
             job_site = dispatched(decision.job_site, slot.jobs, reserved)
             service = served(decision.runs, slot.jobs, job_site, reserved, self._instance.speed)
         except OptionError as error:
@@ -117,7 +117,7 @@ class OincEpisode:
         self.job_site[slot.jobs.job] = job_site
         self.reserved.append(reserved)
         if slot.slot < self._instance.slots:
-            self._book_requests(slot.slot, plan, decision.plan)
+            self._book_requests(slot.slot, answer, decision.plan)
         self.decisions[min(slot.slot, self._instance.slots - 1)] += 1
         complete = self._book_jobs(slot, decision, service)
         self._slot += 1
@@ -127,7 +127,7 @@ class OincEpisode:
             self._limit = self._slot + self._instance.slots + left
         if decision.standing and slot.slot >= self._instance.slots and not complete.size:
             self._repeat(slot.jobs.job, decision.runs, service.done)
-        return Outcome(plan.latency, complete, self.completion[complete])
+        return Outcome(answer.latency, complete, self.completion[complete])
 
     def reveal(self, truth: OincInstance) -> None:
         """Go on with other data of what has not been shown."""
@@ -163,13 +163,11 @@ class OincEpisode:
 
     # --- the outcome of a slot -----------------------------------------------------------------
 
-    def _book_requests(self, slot: int, plan: SlotPlan, given: SlotPlan) -> None:
-        sites, here = self._instance.sites, plan.site >= 0
-        first, self._request = self._request, self._request + plan.site.size
-        self.latency[first : self._request] = plan.latency
-        self.site[first : self._request] = plan.site
-        self.band_load[slot] = np.bincount(plan.site[here], plan.band[here], sites)
-        self.cpu_load[slot] = np.bincount(plan.site[here], plan.cpu[here], sites)
+    def _book_requests(self, slot: int, answer: Answer, given: SlotPlan) -> None:
+        first, self._request = self._request, self._request + answer.site.size
+        self.latency[first : self._request] = answer.latency
+        self.site[first : self._request] = answer.site
+        self.band_load[slot], self.cpu_load[slot] = answer.band, answer.cpu
         self.bound[slot] = getattr(given, "bound", np.nan)
 
     def _book_jobs(self, slot: Slot, decision: Decision, service: Service) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.models.oinc.slot.resource_shares import SLACK, allocate, stretch
+from edgeopt.models.oinc.slot.resource_shares import SLACK, share_out, stretch
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot, spread
 from edgeopt.models.oinc.slot_program import plan_slot
 from edgeopt.online.oinc.components import Part
@@ -200,20 +200,31 @@ class GreedyConvex(Part):
             test = get_args(Fits).index(self.fit)
             site = _first_fit(order, *times, problem.slo, problem.room, problem.weight, test)
         band, cpu = np.zeros((2, problem.requests))
-        for j in np.unique(site):
-            here = np.flatnonzero(site == j)
-            band[here], cpu[here] = _share(problem, j, here)
+        _share(*times, problem.slo, problem.weight, problem.room, site, band, cpu)
         return spread(SlotPlan(problem, site, band, cpu), whole), None
 
 
-def _share(problem: SlotProblem, site: int, here: Ints) -> tuple[Floats, Floats]:
-    """Return band and CPU of the requests of a site, late ones included if it must be."""
-    A, E = problem.transmission[here, site], problem.computation[here, site]
-    room, weight = float(problem.room[site]), problem.weight[here]
-    shares = allocate(A, E, problem.slo[here], room=room, weight=weight)
-    if not shares.feasible:
-        shares = allocate(A, E, room=room, weight=weight)
-    return shares.band, shares.cpu
+@compiled(writes="band cpu")
+def _share(
+    A: Floats,
+    E: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    site: Ints,
+    band: Floats,
+    cpu: Floats,
+) -> None:
+    """Fill in the best shares of every site, late requests included if it must be."""
+    for j in range(room.size):
+        here = np.flatnonzero(site == j)
+        a, e, s, w = A[here, j], E[here, j], slo[here], weight[here]
+        v, z = np.empty(here.size, dtype=np.float64), np.empty(here.size, dtype=np.float64)
+        met, _, _ = share_out(a, e, s, w, room[j], v, z)
+        if not met:
+            share_out(a, e, np.full(here.size, np.inf), w, room[j], v, z)
+        for k in range(here.size):
+            band[here[k]], cpu[here[k]] = v[k], z[k]
 
 
 @compiled

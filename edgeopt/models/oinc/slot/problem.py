@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,11 +87,21 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
 
     def with_reserved(self, reserved: ArrayLike) -> SlotProblem:
         """Return the same requests with other reserved shares, in [0, 1), shape [J]."""
-        shares = np.array(np.broadcast_to(real_array("reserved", reserved), self.room.shape))
-        require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
+        shares = real_array("reserved", reserved)
+        if shares.shape != self.room.shape:
+            shares = np.broadcast_to(shares, self.room.shape)
+        right = (shares >= 0) & (shares < 1)
+        if not right.all():
+            require("reserved", right, shares, "must lie in [0, 1)")
         # All else has been checked already.
-        fields = {one.name: getattr(self, one.name) for one in self._fields}
-        return self._known(self._sizes, **fields | {"room": frozen(1.0 - shares)})
+        made = self._known(self._sizes, **self._values | {"room": frozen(1.0 - shares)})
+        vars(made)["linked"] = self.linked
+        return made
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        """The fields."""
+        return {one.name: getattr(self, one.name) for one in self._fields}
 
 
 def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -> SlotProblem:
@@ -118,9 +128,19 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     whole = isinstance(slot, int | np.integer) and not isinstance(slot, bool)
     if not whole or not 0 <= slot < instance.slots:
         raise InputError("slot", f"must be one of the {instance.slots} slots", value=slot)
+    # All policies are shown the same problem.
+    known: dict[int, SlotProblem] = vars(instance).setdefault("_slot_problems", {})
+    if slot not in known:
+        known[slot] = _slot_problem(instance, slot)
+    problem = known[slot]
+    untouched = np.ndim(reserved) == 0 and reserved == 0.0
+    return problem if untouched else problem.with_reserved(reserved)
+
+
+def _slot_problem(instance: OincInstance, slot: int) -> SlotProblem:
+    """Return the requests of a slot; what the instance has checked needs no second check."""
     device = np.flatnonzero(instance.active[slot])
-    # What the instance has checked needs no second check, once in every slot and for every policy.
-    problem = SlotProblem._known(
+    return SlotProblem._known(
         {"request": device.size, "site": instance.sites},
         transmission=frozen(instance.transmission_seconds[slot, device]),
         computation=frozen(instance.computation_seconds[slot, device]),
@@ -129,8 +149,6 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
         weight=frozen(np.ones(device.size)),
         device=frozen(device),
     )
-    untouched = np.ndim(reserved) == 0 and reserved == 0.0
-    return problem if untouched else problem.with_reserved(reserved)
 
 
 @in_html

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,13 +141,7 @@ class Oinc(Deterministic):
         plan, inference = self.inference.answer(
             state.inference, observation.requests.with_reserved(share), rng
         )
-        after = replace(
-            state,
-            share=share,
-            inference=inference,
-            retraining=retraining,
-            reservation=reservation,
-        )
+        after = OincState(state.instance, share, inference, retraining, reservation)
         decision = Decision(plan, job_site, share, runs, self._stands(after, observation, job_site))
         return decision, after
 
@@ -167,8 +161,16 @@ class Oinc(Deterministic):
         self, state: OincState, observation: Slot, decision: Decision, feedback: Outcome
     ) -> OincState:
         """Return the state after a slot: sites without jobs keep nothing."""
-        left = ~np.isin(observation.jobs.job, feedback.completed)
-        return replace(state, share=_kept(state, decision.job_site[left]))
+        left = np.asarray(decision.job_site)
+        if feedback.completed.size:
+            left = left[~np.isin(observation.jobs.job, feedback.completed)]
+        return OincState(
+            state.instance,
+            _kept(state, left),
+            state.inference,
+            state.retraining,
+            state.reservation,
+        )
 
 
 def _kept(state: OincState, job_site: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -34,6 +35,8 @@ ENTRIES: Final = 2**30
 
 _OTHERS: Final = (bool, np.timedelta64)
 """Types that Python or NumPy count as whole numbers, but which are none."""
+
+_REAL: Final = (float, np.float32, int, np.integer)
 
 _RULES: Final = {
     "(0, inf)": "must be positive and finite",
@@ -83,11 +86,11 @@ def check_real(
     if none and value is None:
         return
     otherwise = ", or None" if none else ""
-    if isinstance(value, _OTHERS) or not isinstance(value, float | np.float32 | int | np.integer):
+    if isinstance(value, _OTHERS) or not isinstance(value, _REAL):
         raise refused(name, value, f"must be a number{otherwise}")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise refused(name, value, "is a whole number of more than 64 bits; write it as a float")
-    low, high = (float(end) for end in span[1:-1].split(","))
+    low, high = _ends(span)
     number = float(value)
     above = number >= low if span[0] == "[" else number > low
     below = number <= high if span[-1] == "]" else number < high
@@ -96,6 +99,13 @@ def check_real(
     if number != 0.0 and not (SMALLEST <= abs(number) <= largest or abs(number) == np.inf):
         rule = f"must be 0, or between {SMALLEST:g} and {largest:g} in magnitude"
         raise refused(name, value, rule)
+
+
+@cache
+def _ends(span: str) -> tuple[float, float]:
+    """Return the ends of an interval."""
+    low, high = map(float, span[1:-1].split(","))
+    return low, high
 
 
 def check_flag(name: str, value: object) -> None:

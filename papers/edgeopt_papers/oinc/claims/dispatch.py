@@ -50,8 +50,9 @@ def run_variant(
             cost[k] = float(sites.dispatch(k) / sites.speed)
         if late_binding and new:
             saved[new[-1]] = float(sites.dispatch_anew() / sites.speed)
+        now = Fraction(second)
         for j in range(problem.sites):
-            sites.serve(j, Fraction(second))
+            sites.serve(j, now)
         second += 1
     ran = sorted(((k, j, float(a), float(b)) for k, j, a, b in sites.runs), key=lambda r: r[1:3])
     job, site, begin, end = np.array(ran, dtype=np.float64).reshape(-1, 4).T
@@ -79,18 +80,18 @@ class _Sites:
         self.home: dict[int, int] = {}
         self.left: dict[int, Fraction] = {}
         self.completion: dict[int, Fraction] = {}
+        self.density: dict[int, Fraction] = {}
+        """Residual density of each job that waits or is served."""
         self.runs: list[tuple[int, int, Fraction, Fraction]] = []
-
-    def density(self, k: int) -> Fraction:
-        """Return the residual density of a job."""
-        return self.weight[k] / self.left[k]
+        self.latest: dict[int, int] = {}
+        """Place of the latest run of each site."""
 
     def cost(self, k: int, j: int) -> Fraction:
         """Return what a new job adds at a site at speed 1, by equation (6)."""
         h, weight = self.time[k][j], self.weight[k]
         total = weight * h
         for other in self.queue[j]:
-            if self.density(other) >= weight / h:
+            if self.density[other] >= weight / h:
                 total += weight * self.left[other]
             else:
                 total += self.weight[other] * (self.left[other] if self.published else h)
@@ -105,6 +106,7 @@ class _Sites:
     def put(self, k: int, j: int) -> None:
         """Let a job wait at a site."""
         self.home[k], self.left[k] = j, self.time[k][j]
+        self.density[k] = self.weight[k] / self.left[k]
         self.queue[j].append(k)
 
     def expected(self) -> Fraction:
@@ -112,7 +114,7 @@ class _Sites:
         total = Fraction(0)
         for queue in self.queue:
             now = Fraction(0)
-            for k in sorted(queue, key=lambda k: (-self.density(k), k)):
+            for k in sorted(queue, key=lambda k: (-self.density[k], k)):
                 now += self.left[k]
                 total += self.weight[k] * now
         return total
@@ -139,15 +141,20 @@ class _Sites:
         """Serve the jobs of a site for a second."""
         until = now + 1
         while self.queue[j] and now < until:
-            k = min(self.queue[j], key=lambda k: (self.sign * self.density(k), k))
-            end = min(until, now + self.left[k] / self.speed)
-            self.left[k] -= (end - now) * self.speed
-            last = max((at for at, run in enumerate(self.runs) if run[1] == j), default=-1)
+            k = min(self.queue[j], key=lambda k: (self.sign * self.density[k], k))
+            work = (until - now) * self.speed
+            if self.left[k] <= work:
+                end = now + self.left[k] / self.speed
+                self.completion[k] = end
+                self.queue[j].remove(k)
+            else:
+                end = until
+                self.left[k] -= work
+                self.density[k] = self.weight[k] / self.left[k]
+            last = self.latest.get(j, -1)
             if last >= 0 and self.runs[last][0] == k and self.runs[last][3] == now:
                 self.runs[last] = (k, j, self.runs[last][2], end)
             else:
+                self.latest[j] = len(self.runs)
                 self.runs.append((k, j, now, end))
             now = end
-            if self.left[k] == 0:
-                self.completion[k] = end
-                self.queue[j].remove(k)

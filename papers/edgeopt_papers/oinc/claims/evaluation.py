@@ -137,28 +137,36 @@ def drawn_schedule(
 ) -> Schedule:
     """Serve jobs at random: sites, order, preemptions and pauses are drawn."""
     draw = np.random.default_rng(rng)
-    left = np.ones(problem.jobs)
-    able = np.isfinite(problem.duration)
-    home = np.array([draw.choice(np.flatnonzero(row)) for row in able], dtype=np.int64)
+    left = [1.0] * problem.jobs
+    able = [np.flatnonzero(row) for row in np.isfinite(problem.duration)]
+    home = [int(draw.choice(sites)) for sites in able]
+    arrival, duration = problem.arrival.tolist(), problem.duration.tolist()
     step = 1.0 if whole_slots else 1.0 / 3.0
     runs: list[tuple[int, int, float, float]] = []
     count = 0
-    while (left > TINY).any():
+    unfinished = list(range(problem.jobs))
+    while unfinished:
         start, stop = count * step, (count + 1) * step
         count += 1
-        waiting = np.flatnonzero((left > TINY) & (problem.arrival <= start + TINY))
-        if move:
-            home[waiting] = [draw.choice(np.flatnonzero(able[k])) for k in waiting]
-        for j in draw.permutation(problem.sites):
+        waiting: dict[int, list[int]] = {}
+        for k in unfinished:
+            if arrival[k] <= start + TINY:
+                if move:
+                    home[k] = int(draw.choice(able[k]))
+                waiting.setdefault(home[k], []).append(k)
+        for j in draw.permutation(problem.sites).tolist():
             now = start
-            for k in draw.permutation(waiting[home[waiting] == j]):
+            # Drawing an order of one job takes no random number.
+            here = waiting.get(j, [])
+            for k in here if len(here) < 2 else draw.permutation(here).tolist():
                 if now >= stop - TINY or draw.random() < 0.2:
                     break
-                time = problem.duration[k, j]
+                time = duration[k][j]
                 end = min(stop, now + left[k] * time)
                 left[k] -= (end - now) / time
-                runs.append((int(k), int(j), now, end))
+                runs.append((k, j, now, end))
                 now = stop if whole_slots else end
+        unfinished = [k for k in unfinished if left[k] > TINY]
     columns = list(zip(*runs, strict=True)) if runs else [(), (), (), ()]
     job, site, begin, end = (np.array(column) for column in columns)
     return Schedule(problem, job, site, begin, end, whole_slots)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -50,10 +51,14 @@ def run_variant(
             cost[k] = float(sites.dispatch(k) / sites.speed)
         if late_binding and new:
             saved[new[-1]] = float(sites.dispatch_anew() / sites.speed)
-        now = Fraction(second)
+        until = second + 1
+        if serve == "argmax":
+            # A job that is served only becomes denser: no site chooses another one until jobs come.
+            rest = until + math.ceil(sum(sites.left.values()))
+            until = min((at for at in arrival if at > second), default=rest)
         for j in range(problem.sites):
-            sites.serve(j, now)
-        second += 1
+            sites.serve(j, Fraction(second), Fraction(until))
+        second = until
     ran = sorted(((k, j, float(a), float(b)) for k, j, a, b in sites.runs), key=lambda r: r[1:3])
     job, site, begin, end = np.array(ran, dtype=np.float64).reshape(-1, 4).T
     return VariantRun(
@@ -137,9 +142,8 @@ class _Sites:
             self.put(k, former[k])
         return Fraction(0)
 
-    def serve(self, j: int, now: Fraction) -> None:
-        """Serve the jobs of a site for a second."""
-        until = now + 1
+    def serve(self, j: int, now: Fraction, until: Fraction) -> None:
+        """Serve the jobs of a site, choosing one now and as each ends."""
         while self.queue[j] and now < until:
             k = min(self.queue[j], key=lambda k: (self.sign * self.density[k], k))
             work = (until - now) * self.speed

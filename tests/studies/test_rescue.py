@@ -192,8 +192,8 @@ def test_page_has_notes_findings_and_claims(busy: Study, tmp_path: Path) -> None
     page = busy.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
     assert (
-        "BOUND(safe) bounds every policy that meets all reserved tasks, starts no run that might "
-        "let one fail and does not know the future" in text
+        "It bounds every policy that meets all reserved tasks, starts no run that might let one "
+        "fail and does not know the future" in text
     )
     kept = r"of the policies that fail no reserved task( on this instance)?: (at most )?[\d.]+ "
     kept += r"(\(proven\)|per run)"

@@ -39,7 +39,7 @@ def checked(**spans: str | int) -> Callable[[FunctionT], FunctionT]:
         @cache
         def checks() -> dict[str, Callable[[str, object], object]]:
             # At the first call, since names may be defined below the function.
-            found = {}
+            found: dict[str, Callable[[str, object], object]] = {}
             for name, parameter in inspect.signature(function).parameters.items():
                 if name == "rng":
                     found[name] = _check_generator

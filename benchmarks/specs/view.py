@@ -22,7 +22,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     from edgeopt.models.rescue import solve_p1_lp
     from edgeopt.studies import find_system
     from edgeopt.studies.live import instance_of
-    from edgeopt.studies.rescue.policies import _safe
+    from edgeopt.studies.rescue.policies import _shared
     from edgeopt.studies.view import ViewSettings, view
 
     name = size.get("system")
@@ -30,7 +30,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
     def shown(_: float | None) -> Reading:
         # A page shows another instance at every move.
-        _safe.cache_clear()
+        _shared.cache_clear()
         found = view(instance, ViewSettings())
         return Reading(objective=found.numbers["bound"])
 

@@ -58,7 +58,7 @@ def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
 
         class Compiling(Listener):
             def on_start(self, event: Any) -> None:
-                bar.update(task, description=COMPILING)
+                bar.update(task, description=COMPILING, refresh=True)
 
             def on_end(self, event: Any) -> None:
                 pass  # the next step says what goes on

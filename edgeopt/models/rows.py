@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import ProblemTypeError
+from edgeopt.errors import OptionError, ProblemTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ class Rows:
         """Names of the variables that have a coefficient."""
         return frozenset(name for row in self.rows for name in row.coefficient)
 
-    def at(self, point: Mapping[str, float]) -> Floats:
+    def at(self, point: Mapping[str, float] | Values) -> Floats:
         """Return the values of the rows where variables have these values, others 0, shape [n]."""
         if self.nonlinear:
             raise ProblemTypeError(
@@ -90,6 +90,28 @@ class Extension:
     def rows(self) -> tuple[Rows, ...]:
         """All that runs have to keep for the bound of an extended program to be valid for them."""
         return (*self.added, *(() if self.narrowed is None else (self.narrowed,)))
+
+
+class Values:
+    """Values of variables by their names, ``y[0,1]``, from an array for each variable."""
+
+    def __init__(self, arrays: Mapping[str, Floats]) -> None:
+        self._arrays = arrays
+
+    def get(self, name: str, _default: float = 0.0) -> float:
+        """Return the value of a variable, of which there must be an array."""
+        variable, place = split_name(name)
+        if variable not in self._arrays:
+            raise OptionError(
+                f"the log of a run does not tell {name}, only {', '.join(self._arrays)}"
+            )
+        return float(self._arrays[variable][place])
+
+
+def split_name(name: str) -> tuple[str, tuple[int, ...]]:
+    """Split the name of an entry into that of its variable and its place there."""
+    variable, _, index = name.partition("[")
+    return variable, tuple(map(int, index.rstrip("]").split(","))) if index else ()
 
 
 def rows_of(constraint: Any, name: str | None = None) -> Rows:

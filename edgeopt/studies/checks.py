@@ -20,7 +20,7 @@ from edgeopt.bounds.validity import (
     why,
 )
 from edgeopt.errors import EdgeOptError, OptionError
-from edgeopt.models.rows import Rows
+from edgeopt.models.rows import Rows, Values
 from edgeopt.options import check_text
 from edgeopt.studies.entries import Benchmark
 
@@ -137,6 +137,11 @@ class Own(NamedTuple):
     bounds: dict[str, Bound]
     benchmarks: dict[str, Benchmark]
     checks: dict[str, Check]
+
+    @property
+    def logged(self) -> list[Check]:
+        """Checks that the log of a run is needed for."""
+        return [one for one in self.checks.values() if one.source == "log"]
 
 
 def own(
@@ -255,23 +260,6 @@ def require_instance(where: str, plan: Any, named: Mapping[str, Any]) -> None:
             )
 
 
-class _Values:
-    """Arrays by name, read by the names of variables: ``y[0,1]``."""
-
-    def __init__(self, arrays: Mapping[str, NDArray[np.float64]]) -> None:
-        self._arrays = arrays
-
-    def get(self, name: str, _default: float = 0.0) -> float:
-        """Return the value of a variable."""
-        variable, _, index = name.partition("[")
-        if variable not in self._arrays:
-            raise OptionError(
-                f"the log of a run does not tell {name}, only {', '.join(self._arrays)}"
-            )
-        place = tuple(map(int, index.rstrip("]").split(","))) if index else ()
-        return float(self._arrays[variable][place])
-
-
 def watch(
     environment: Callable[[Any], Any],
     instance: Any,
@@ -291,7 +279,7 @@ def watch(
     rows = [one for one in checks if isinstance(one.measure, Rows)]
     seen: dict[str, list[Any]] = {one.name: [] for one in checks}
     for log in logs(environment(instance), policy, rng=seed, runs=runs):
-        point = _Values(offline.point(instance, log)) if rows and offline.point else None
+        point = Values(offline.point(instance, log)) if rows and offline.point else None
         for one in checks:
             seen[one.name].append(_numbers(one, instance, point if one in rows else log))
     found = {}
@@ -325,12 +313,12 @@ def _without_sampling(
     rows = [one for one in rows if one.per == "mean"]
     if rows and offline.most and (most := offline.most(instance, policy)) is not None:
         for one in rows:
-            if _grows(one, most) and (one.numbers(instance, _Values(most)) <= one.high + TIE).all():
+            if _grows(one, most) and (one.numbers(instance, Values(most)) <= one.high + TIE).all():
                 better[one.name] = replace(found[one.name], kept="kept", how=BY_DESIGN)
     rest = [one for one in rows if one.name not in better]
     if rest and offline.exact and (exact := offline.exact(instance, policy)) is not None:
         for one in rest:
-            judged = one.judge(_numbers(one, instance, _Values(exact))[None], exact=True)
+            judged = one.judge(_numbers(one, instance, Values(exact))[None], exact=True)
             better[one.name] = replace(judged, broken=found[one.name].broken)
     return better
 

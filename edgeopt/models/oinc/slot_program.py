@@ -15,7 +15,7 @@ from edgeopt.models.oinc.programs import slot_misocp
 from edgeopt.models.oinc.slot import SlotPlan, slot_problem
 from edgeopt.models.oinc.slot.resource_shares import allocate
 from edgeopt.models.plan import ProgramPlan
-from edgeopt.models.rows import Extension, Row, Rows, rows_of
+from edgeopt.models.rows import Extension, Row, Rows, rows_of, split_name
 from edgeopt.options import check_able, check_text
 from edgeopt.solvers import solve
 from edgeopt.solvers.registry import LeftBehind, portable
@@ -229,10 +229,10 @@ def _of_slot(constraint: Any, slot: int, problem: SlotProblem) -> Rows:
         return Rows(constraint.label, (), (f"{constraint.label}[{slot}]",))
 
     def renamed(variable: str) -> str:
-        own, _, index = variable.rstrip("]").partition("[")
+        own = variable.partition("[")[0]
         if own not in JOINT:
             return variable
-        request, site = map(int, index.split(","))
+        request, site = split_name(variable)[1]
         return f"{JOINT[own]}[{slot},{problem.device[request]},{site}]"
 
     return Rows(found.name, tuple(_in_slot(row, slot, renamed) for row in found.rows))

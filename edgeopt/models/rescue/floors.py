@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt import registry
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.models.rows import rows_of
+from edgeopt.models.rows import Values, rows_of, split_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,8 +64,7 @@ def raised(
                 raise _unkept(worst, why, error.solution) from error
             first = first or plan
             begun = occupation(instance, plan.policy(guarded=guarded))
-            point = {f"y[{','.join(map(str, i))}]": v for i, v in np.ndenumerate(begun)}
-            kept = rows.at(point)
+            kept = rows.at(Values({"y": begun}))
             short = np.where(np.isfinite(floor), floor - kept, 0.0)
             if (short <= KEPT * np.maximum(1.0, np.abs(floor))).all():
                 return replace(first, x=plan.x, y=plan.y, objective=plan.objective)
@@ -90,7 +89,7 @@ def _most(instance: RescueInstance, row: Row) -> float:
     """Return what a row can be at most if every arrival is routed where it counts most."""
     weight: Floats = np.zeros(instance.shape[:4])
     for name, c in row.coefficient.items():
-        weight[tuple(map(int, name[2:-1].split(",")))] = c
+        weight[split_name(name)[1]] = c
     return row.constant + float((instance.arrival * weight.max(axis=(2, 3))).sum())
 
 

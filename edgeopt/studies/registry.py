@@ -154,14 +154,19 @@ def _require_sound(point: EntryPoint, entry: PolicyEntry) -> None:
         )
 
 
+def listed(wanted: Any) -> list[Any] | None:
+    """Return what is to be chosen as a list, which one alone need not be; None stays None."""
+    if wanted is None:
+        return None
+    # A policy may be a tuple of its options.
+    alone = isinstance(wanted, str | Plan) or hasattr(wanted, "decide")
+    return list(wanted) if isinstance(wanted, Iterable) and not alone else [wanted]
+
+
 def choose(record: System, wanted: Any = None) -> tuple[PolicyEntry, ...]:
     """Resolve names, patterns, learned policies and objects to entries, in their order."""
     known, refused = _known(record)
-    if wanted is not None:
-        # A policy may be a tuple of its options.
-        several = isinstance(wanted, Iterable) and not hasattr(wanted, "decide")
-        several = several and not isinstance(wanted, Plan)
-        wanted = list(wanted) if several and not isinstance(wanted, str) else [wanted]
+    wanted = listed(wanted)
     for name, why in refused.items():
         if wanted is not None and name in wanted and name not in {entry.name for entry in known}:
             raise why

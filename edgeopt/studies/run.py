@@ -192,12 +192,12 @@ def study(
             )
         _require_fingerprint(instance)
     more = own(record, named, {} if bounds is None else bounds, list(checks))
-    several = isinstance(policies, list | tuple) and not hasattr(policies, "decide")
-    for one in policies if several else [policies]:  # type: ignore[union-attr]
+    chosen = registry.listed(policies)
+    for one in chosen or ():
         if isinstance(one, Plan):
             require_instance("policies", one, named)
     # Those that know the future come last.
-    entries = sorted(registry.choose(record, policies), key=lambda entry: not entry.causal)
+    entries = sorted(registry.choose(record, chosen), key=lambda entry: not entry.causal)
     references = _references(record, entries, reference)
     seed = int(stream.integers(2**63)) if stream is rng else int(rng)  # type: ignore[arg-type]
 
@@ -205,7 +205,7 @@ def study(
     each = len(entries)
     total = sum(len(record.offline.offered(instance)) + each for instance in named.values())
     claims = claims and record.claims is not None
-    total += detailed * claims + each * sum(bool(one.checks) for one in more.values())
+    total += detailed * claims + each * sum(bool(one.logged) for one in more.values())
     table = {entry.name: entry for entry in entries}
     first = Settings(
         runs=counts[0],
@@ -449,13 +449,12 @@ class _Stages:
         environment, offline = self.record.policies.environment, self.record.offline
         found = self._stage(lambda _: "checking constraints", watch, {
             (name, one.name): (
-                environment, instance, self.policies[name][one.name],
-                [check for check in own[name].checks.values() if check.source == "log"], offline,
+                environment, instance, self.policies[name][one.name], own[name].logged, offline,
                 self.seed, min(runs, self.ran[name, one.name].trajectory.runs), confidence,
             )
             for name, instance in self.named.items()
             for one in self.entries
-            if own[name].checks
+            if own[name].logged
         })  # fmt: skip
         return {
             name: {policy: one for (case, policy), one in found.items() if case == name}

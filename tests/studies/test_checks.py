@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -241,6 +242,20 @@ def test_what_cannot_be_meant_is_refused_by_name() -> None:
             case_of(SMALL, ["srs"], **options)
     with pytest.raises(OptionError, match="policies: the plan is one of the instance"):
         case_of(SMALL, [plan])
+    with pytest.raises(OptionError, match="policies: the plan is one of the instance"):
+        case_of(SMALL, iter([plan]))
+
+
+def test_what_trajectories_tell_makes_no_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: Any, **options: Any) -> Any:
+        raise AssertionError("no log is needed")
+
+    monkeypatch.setattr(import_module("edgeopt.online.simulate"), "logs", never)
+    rare = Check(
+        "rare", lambda instance, found: found.decisions.sum(axis=1), high=0, source="trajectory"
+    )
+    case = case_of(SMALL, ["srs"], checks=[rare])
+    assert case.rows["srs"]["rare"] == "broken"
 
 
 def test_what_runs_do_keeps_the_rows_of_the_programs() -> None:

@@ -27,6 +27,15 @@ _FILLED: Final = 1e20
 
 _THOUSAND: Final = 1000.0
 
+_MOST: Final = 20
+"""Most notes of one kind."""
+
+
+def first_places(odd: NDArray[np.bool_]) -> list[list[int]]:
+    """Return the places of entries that notes are about, as many as there are notes."""
+    places: list[list[int]] = np.argwhere(odd)[:_MOST].tolist()
+    return places
+
 
 def implausible(record: Any) -> Iterator[str]:
     """Go through the notes on the numbers of a record and of its parts."""

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.instances.edr.channel import (
-    BANDWIDTH,
-    NOISE,
-    draw_rates,
-    infinite_within_sites,
-)
+from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates, infinite_within_sites
 from edgeopt.instances.edr.random_parts import draw_prices
 from edgeopt.instances.fields import Floats, Usual, field
 from edgeopt.instances.records import Record, rule

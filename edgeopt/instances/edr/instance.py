@@ -24,6 +24,7 @@ from edgeopt.instances.edr.distribution import (
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.labels import label_of, seconds_of
+from edgeopt.instances.plausibility import first_places
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import NO_LINK, check_rates, frozen, require, upload_seconds
 
@@ -39,13 +40,6 @@ _AXES: Final = {
     "frame": "T", "slot": "D", "site": "J", "task": "I", "type": "N", "origin": "J",
     "target": "J", "coordinate": 2,
 }  # fmt: skip
-
-_MOST: Final = 20  # notes of one kind
-
-
-def _first(places: Integers) -> list[list[int]]:
-    """Return the first of many places."""
-    return [list(map(int, place)) for place in places[:_MOST]]
 
 
 class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
@@ -269,7 +263,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
         """Say which tasks cannot train, and which requests stay unserved, for want of links."""
         frame = np.arange(self.frames)[:, None]
         window = (frame >= self.arrival) & (frame <= self.deadline)
-        for t, i in _first(np.argwhere(window & ~self.linked)):
+        for t, i in first_places(window & ~self.linked):
             j, k = self._down(t, i)
             yield (
                 f"rate[{t}, {j}, {k}] = 0 means no link: task {self._label('task', i)!r} cannot "
@@ -277,7 +271,7 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
             )
         for t in np.flatnonzero((self.rate == 0).any(axis=(1, 2))).tolist():
             cut_off = np.stack([self._out_of_reach(t, d)[1] for d in range(self.slots)])
-            for d, j, n in _first(np.argwhere(cut_off)):
+            for d, j, n in first_places(cut_off):
                 many = float(self.requests[t, d, j, n])
                 yield (
                     f"requests[{t}, {d}, {j}, {n}] = {many:g}: no site can be reached: {many:g} "

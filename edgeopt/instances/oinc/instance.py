@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.instance import Instance
+from edgeopt.instances.plausibility import first_places
 from edgeopt.instances.records import Size, rule
 from edgeopt.instances.validate import (
     NO_LINK,
@@ -32,7 +33,6 @@ SLOT_SECONDS: Final = 1.0
 
 _REQUEST: Final = ("slot", "device")
 _AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind": "M"}
-_MOST: Final = 20  # notes of one kind
 _AT_MOST_A_SLOT: Final = f"must be at most a slot, {SLOT_SECONDS:g} s"
 
 
@@ -162,12 +162,12 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     def _remarks(self) -> Iterator[str]:
         """Say which sites devices do not reach, and which requests are refused for it."""
         down = (self.rate == 0) & self.active[:, :, None]
-        for t, d, s in np.argwhere(down)[:_MOST].tolist():
+        for t, d, s in first_places(down):
             device, site = self._ends(d, s)
             yield (
                 f"rate[{t}, {d}, {s}] = 0 means no link: {device} cannot reach {site} in slot {t}"
             )
-        for t, d in np.argwhere(down.all(axis=2))[:_MOST].tolist():
+        for t, d in first_places(down.all(axis=2)):
             device, _ = self._ends(d, 0)
             yield (
                 f"rate[{t}, {d}] = 0: no site can be reached: the request of {device} in slot {t} "

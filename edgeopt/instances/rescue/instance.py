@@ -17,6 +17,7 @@ from edgeopt.instances.fields import Flags, Floats, Integers, field
 from edgeopt.instances.instance import Instance
 from edgeopt.instances.labels import Given, counted
 from edgeopt.instances.netcdf import Labelled, Variable, read
+from edgeopt.instances.plausibility import first_places
 from edgeopt.instances.records import Record, Size, rule
 from edgeopt.instances.rescue.profit_models import (
     LogProfit,
@@ -159,14 +160,13 @@ def _array_or_model(_: RescueInstance, profit: Any) -> Any:
     return array
 
 
-_MOST: Final = 20  # notes on capacities of 0
 _NO_PROFITS: Final = {"reserved", "arrivals", "outage"}
 """Fields on which no expected profit depends."""
 
 
-def _zero(place: Integers) -> str:
+def _zero(place: Sequence[int]) -> str:
     """Say that a capacity of 0 is an outage."""
-    server, slot = place.tolist()
+    server, slot = place
     return f"capacity[{server}, {slot}] = 0: server {server} is down in slot {slot}"
 
 
@@ -271,7 +271,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
         usual = np.where(none, 0.0, self.capacity).max(axis=1, keepdims=True)
         capacity = frozen(np.where(none, np.where(usual > 0, usual, 1.0), self.capacity))
         require_positive("capacity", capacity)
-        object.__setattr__(self, "_notes", (*self._notes, *map(_zero, np.argwhere(none)[:_MOST])))
+        object.__setattr__(self, "_notes", (*self._notes, *map(_zero, first_places(none))))
         if isinstance(self.profit, LogProfit) and np.array_equal(
             self.profit.capacity, self.capacity
         ):

@@ -240,8 +240,8 @@ def run_policy(
     learnt = None
     while (observation := episode.observe()) is not None:
         began = time.perf_counter()
-        if getattr(observation, "network", None) is not None:
-            state = carried(policy, state, observation)
+        if (network := getattr(observation, "network", None)) is not None:
+            state = carried(policy, state, network)
         try:
             answer = policy.decide(state, observation, rng)
         except Exception as error:
@@ -270,15 +270,11 @@ def run_policy(
     return seconds
 
 
-def carried(policy: Any, state: Any, observation: Any) -> Any:
-    """Return the state with which a policy answers, another one where the network has changed.
+def carried(policy: Any, state: Any, network: Any) -> Any:
+    """Return the state with which a policy answers once it is on another network.
 
-    It starts anew on the network that the observation shows, or carries its state over where it has
-    a method ``carry(state, instance)``.
+    It starts anew, or carries its state over where it has a method ``carry(state, instance)``.
     """
-    network = getattr(observation, "network", None)
-    if network is None:
-        return state
     if callable(getattr(policy, "carry", None)):
         return ask(policy, "carry", state, network)
     return ask(policy, "start", network)

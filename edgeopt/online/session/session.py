@@ -403,7 +403,8 @@ class Session:
             self._state = ask(policy, "learn", handed, *given)
             if self._state is None and self._first is not None:
                 raise lost_state(policy, given[0], handed)
-        self._state = carried(policy, self._state, observation)
+        if (network := getattr(observation, "network", None)) is not None:
+            self._state = carried(policy, self._state, network)
         answer = ask(policy, "decide", self._state, observation, self._rng)
         if type(answer) is not tuple or len(answer) != 2:
             raise wrong_answer(policy, answer, self.desk, observation)

@@ -104,7 +104,7 @@ CAUSAL = Check("causal", None, declared=_causal, sentence="does not know the fut
 
 def point(instance: RescueInstance, log: Sequence[Step]) -> dict[str, NDArray[np.float64]]:
     """Return which runs were begun: slot, device, server and profile, shape [T, J, K, L]."""
-    begun = np.zeros(instance.expected_profit.shape)
+    begun = np.zeros(instance.shape[:4])
     for seen, decision, _ in log:
         if decision is not None:
             begun[seen.slot, seen.device, decision[0], decision[1]] = 1.0
@@ -121,9 +121,8 @@ def most(instance: RescueInstance, policy: Any) -> dict[str, NDArray[np.float64]
     if type(policy) not in (Rescue, SafeRescue) or policy.plan is None:
         return None
     y = policy.plan.y
-    return {"y": np.asarray(y.toarray() if hasattr(y, "toarray") else y).reshape(
-        instance.expected_profit.shape
-    )}  # fmt: skip
+    dense = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    return {"y": dense.reshape(instance.shape[:4])}
 
 
 def exact(instance: RescueInstance, policy: Any) -> dict[str, NDArray[np.float64]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -166,7 +167,8 @@ class OfflinePlan(ProgramPlan):
         part = np.minimum(1.0, asked / np.where(served > 0.0, served, 1.0))
         amount *= part[frame, slot, origin, kind]
         unserved = (asked - np.minimum(served, asked)).sum(axis=(1, 2))
-        seconds = np.array([instance.request_seconds(t, s)[j, k, n] for t, s, j, k, n in route])
+        delay = cache(instance.request_seconds)  # of a whole slot, which many routes share
+        seconds = np.array([delay(t, s)[j, k, n] for t, s, j, k, n in route.tolist()])
         each = amount * instance.request_energy[site, kind]
         unit = instance.energy_weight * instance.price[frame] * each
         unit = unit + instance.delay_weight * seconds * amount

@@ -14,6 +14,7 @@ import numpy as np
 from edgeopt import registry
 from edgeopt.errors import InputError, OptionError, SolverError
 from edgeopt.models.rows import Extension, compare
+from edgeopt.models.tabular import Tabular
 from edgeopt.solvers import Solution, solve
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.models.tabular import Labels
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ProgramPlan:
+class ProgramPlan(Tabular):
     """A solved program of a system: a bound, and what a policy can follow.
 
     Parameters
@@ -39,6 +42,9 @@ class ProgramPlan:
 
     instance: Any = field(default=None, repr=False)
     extension: Extension = field(default_factory=Extension, repr=False)
+
+    def _labels(self) -> Labels:
+        return getattr(self.instance, "labels", {})
 
     @property
     def program(self) -> Literal["as it is", "extended", "other"]:

@@ -12,7 +12,7 @@ import difflib
 import importlib
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from edgeopt.solvers.tolerance import DEFAULT, ROUNDING_UNITS, Sum, relative_gap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
 
     from edgeopt.solvers.certificates import Certificate
@@ -260,6 +262,97 @@ class Solution:
     def dual_block(self, name: str) -> NDArray[np.float64]:
         """Return the duals of a block of rows as an array of its shape."""
         return self._block("duals", name, "row_names")
+
+    def to_frame(self, part: Literal["values", "duals"] = "values") -> pd.DataFrame:
+        """Return the point, or the duals, by label.
+
+        Parameters
+        ----------
+        part
+            ``"values"`` has a row for every column of a linear program or every variable of a
+            model, ``"duals"`` one for every row or constraint.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The index has the labels, with the names of entries where the program knows them; the
+            one column is `part`, an array in each entry where a variable of CVXPY is one.
+
+        Raises
+        ------
+        SolverError
+            If the solver left none.
+
+        Examples
+        --------
+        >>> from edgeopt import solve
+        >>> from edgeopt.solvers import LinearProgram
+        >>> names = ["trains", "serves"]
+        >>> program = LinearProgram([3, 2], [[1, 1]], 0, [4], 0, [2, 4], sense="max",
+        ...                         column_names=names)
+        >>> solve(program).to_frame().loc["serves", "values"]
+        np.float64(2.0)
+        """
+        import pandas as pd
+
+        held = self._held(part)
+        if not isinstance(self.problem, LinearProgram):
+            return pd.DataFrame({part: pd.Series(dict(held), dtype=None if held else float)})
+        labels, names = self._labels_of(part), self.problem.labels
+        index = pd.Index([labels.label(n, names) for n in range(len(labels))], name="label")
+        return pd.DataFrame({part: held}, index=index)
+
+    def to_xarray(self, name: str, part: Literal["values", "duals"] = "values") -> xr.DataArray:
+        """Return the entries of one block of a linear program by their indices.
+
+        Parameters
+        ----------
+        name
+            Of a block of columns, or of rows for duals.
+        part
+            As of `to_frame`.
+
+        Returns
+        -------
+        xarray.DataArray
+            An axis for each index of the block, with the names of its entries where the program
+            knows them. Where the block leaves out entries, they are NaN.
+
+        Raises
+        ------
+        ProblemTypeError
+            If the problem is no `LinearProgram`; use `to_frame`.
+        InputError
+            If there is no such block.
+        SolverError
+            If the solver left none.
+
+        Examples
+        --------
+        >>> from edgeopt import solve
+        >>> from edgeopt.instances.idn import generate
+        >>> from edgeopt.models.idn import Demand, placement_matrix
+        >>> instance = generate(horizon=2, rng=0)
+        >>> program = placement_matrix(instance, Demand.of(instance), relax=True)
+        >>> solve(program).to_xarray("x").dims
+        ('node', 'model')
+        """
+        import pandas as pd
+        import xarray as xr
+
+        held = self._block(part, name, "column_names" if part == "values" else "row_names")
+        [block] = [one for one in self._labels_of(part).blocks if one.name == name]
+        known = self.problem.labels
+        named = {dim: list(known[dim]) for dim in block.dims if dim in known}
+        if isinstance(block.index, tuple):
+            return xr.DataArray(held, named, block.dims, name)
+        index = pd.MultiIndex.from_arrays(list(block.index.T), names=block.dims)
+        made = xr.DataArray.from_series(pd.Series(held, index, name=name))
+        places = {dim: [names[n] for n in made[dim].to_numpy()] for dim, names in named.items()}
+        return made.assign_coords(places)
+
+    def _labels_of(self, part: str) -> Any:
+        return self.problem.column_names if part == "values" else self.problem.row_names
 
     def _at(self, field: str, label: str, labels: str) -> Any:
         held = self._held(field)

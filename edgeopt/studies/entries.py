@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from edgeopt import registry
 from edgeopt.bounds.validity import scope
+from edgeopt.errors import OptionError
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields, generator
 from edgeopt.representation import compact_repr
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pandas as pd
+    import xarray as xr
 
     from edgeopt.bounds.validity import Check
+    from edgeopt.models.tabular import Tabular
     from edgeopt.studies.drawing import Drawing
     from edgeopt.studies.results import Case, Study
 
@@ -158,6 +161,51 @@ class Benchmark:
             labels=dict(instance.labels),
             bound_by=solution.bound_by or "proof",
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what the plan holds by the labels of the instance, as `ProgramPlan.to_frame`.
+
+        Raises
+        ------
+        OptionError
+            If there is no plan.
+
+        Examples
+        --------
+        >>> from edgeopt.studies import find_system
+        >>> record = find_system("rescue")
+        >>> instance = record.instances.generate(horizon=10, rng=0)
+        >>> list(record.offline.solve(instance).to_frame())
+        ['slot', 'device', 'server', 'profile', 'probability']
+        """
+        return self._tabular.to_frame(self.labels)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the plan as arrays with the labels of the instance, as `ProgramPlan.to_xarray`.
+
+        The attributes are what `record` says of the bound.
+
+        Raises
+        ------
+        OptionError
+            If there is no plan.
+
+        Examples
+        --------
+        >>> from edgeopt.studies import find_system
+        >>> record = find_system("rescue")
+        >>> instance = record.instances.generate(horizon=10, rng=0)
+        >>> found = record.offline.solve(instance)
+        >>> found.to_xarray().attrs["bound"] == found.bound
+        True
+        """
+        return self._tabular.to_xarray(self.labels).assign_attrs(self.record())
+
+    @property
+    def _tabular(self) -> Tabular:
+        if not hasattr(self.plan, "to_xarray"):
+            raise OptionError("the bound has no plan that could be shown as a table")
+        return cast("Tabular", self.plan)
 
     def record(self) -> dict[str, float | str | list[float]]:
         """Everything but the plan, ready for JSON."""

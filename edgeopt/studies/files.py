@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.wording import labelled
 from edgeopt.writing import printable, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import pandas as pd
@@ -61,27 +59,13 @@ SUFFIXES = (".csv", ".nc")
 """Endings of file names for plans."""
 
 
-def write_plan(
-    benchmark: Benchmark,
-    path: Path,
-    *,
-    rows: Callable[[], Mapping[str, Any]],
-    arrays: Callable[[], Mapping[str, Any]],
-) -> None:
-    """Write a plan: CSV has the nonzero entries, by their labels; NetCDF everything."""
+def write_plan(benchmark: Benchmark, path: Path) -> None:
+    """Write a plan: CSV has the entries that are not 0, by their labels; NetCDF everything."""
     if path.suffix not in SUFFIXES:
         raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     if path.suffix == ".csv":
-        import pandas as pd
-
-        columns = {
-            name: labelled(benchmark.labels.get(name), column) for name, column in rows().items()
-        }
-        write_file(path, csv_text(pd.DataFrame(columns)))
+        write_file(path, csv_text(benchmark.to_frame()))
         return
-    import xarray as xr
-
-    plan = xr.Dataset(dict(arrays()), attrs=benchmark.record())
-    known = {axis: list(names) for axis, names in benchmark.labels.items() if axis in plan.dims}
-    plan = plan.assign_coords(known)
-    write_file(path, lambda draft: plan.to_netcdf(draft, engine="h5netcdf"))
+    plan = benchmark.to_xarray()
+    packed = {name: {"zlib": True} for name, one in plan.items() if one.ndim > 2}
+    write_file(path, lambda draft: plan.to_netcdf(draft, engine="h5netcdf", encoding=packed))

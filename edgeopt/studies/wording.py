@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "every",
     "gap_said",
     "interval",
-    "labelled",
     "limit_said",
     "listed",
     "number",
@@ -226,13 +225,6 @@ def plural(count: float, noun: str) -> str:
 def listed(names: list[str]) -> str:
     """Join names for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def labelled(names: Sequence[str] | None, places: Any) -> Any:
-    """Return the names of entries at some places, "none" below 0; without names, the places."""
-    if names is None:
-        return places
-    return ["none" if place < 0 else names[place] for place in places]
 
 
 def distinct(names: Iterable[str]) -> list[str]:

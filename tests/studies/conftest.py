@@ -12,6 +12,7 @@ import xarray as xr
 
 from edgeopt.errors import OptionError
 from edgeopt.studies import study
+from edgeopt.studies.files import write_plan
 from tests import browser as browsers
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from edgeopt.studies import Benchmark, Study
     from tests.browser import Browser, Page
 
-    Plans = Callable[[Callable[[Benchmark, Path], None], Benchmark], tuple[Any, Any]]
+    Plans = Callable[[Benchmark], tuple[Any, Any]]
 
 
 @pytest.fixture
@@ -48,14 +49,14 @@ def torch_stub(monkeypatch: pytest.MonkeyPatch) -> None:
 def plans(tmp_path: Path) -> Plans:
     """Write the plan of a benchmark to both kinds of files, and read them."""
 
-    def write(export: Callable[[Benchmark, Path], None], benchmark: Benchmark) -> tuple[Any, Any]:
+    def write(benchmark: Benchmark) -> tuple[Any, Any]:
         for name in ("plan.csv", "plan.nc"):
-            export(benchmark, tmp_path / name)
+            write_plan(benchmark, tmp_path / name)
         with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
             whole = stored.load()
         assert whole.attrs["bound"] == pytest.approx(benchmark.bound)
         with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
-            export(benchmark, tmp_path / "plan.txt")
+            write_plan(benchmark, tmp_path / "plan.txt")
         return pd.read_csv(tmp_path / "plan.csv"), whole
 
     return write

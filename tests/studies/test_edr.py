@@ -14,7 +14,7 @@ from edgeopt.instances.edr import EdrInstance, generate, small
 from edgeopt.models.edr import served_cap
 from edgeopt.studies import Case, Claims, Study, registry, study
 from edgeopt.studies.edr import SYSTEM
-from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, least_rounds, solve
 from edgeopt.studies.edr.tables import cost_parts, simulated
 from edgeopt.studies.pages.study import document, plot
 from tests.draws import some
@@ -361,7 +361,7 @@ def test_the_page_says_who_knows_the_day_before(case: Case) -> None:
 
 def test_export_writes_both_files_alike(plans: Plans) -> None:
     benchmark = solve(generate(**SIZES))
-    cells, stored = plans(export, benchmark)
+    cells, stored = plans(benchmark)
     rounds = stored["rounds"].to_numpy()
     assert stored["energy"].attrs["units"] == "Wh"
     assert rounds == pytest.approx(np.asarray(benchmark.plan.rounds, dtype=float))

@@ -12,7 +12,7 @@ from edgeopt.instances.idn import IdnInstance, generate, small
 from edgeopt.online.idn import serve
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.idn import SYSTEM
-from edgeopt.studies.idn.policies import export, solve
+from edgeopt.studies.idn.policies import solve
 from edgeopt.studies.pages.study import plot
 from edgeopt.studies.pictures.canvas import lead
 from tests.draws import some
@@ -262,7 +262,7 @@ def test_every_source_makes_an_instance() -> None:
 def test_export_writes_both_files_alike(plans: Plans) -> None:
     instance = generate(**SIZES)
     benchmark = solve(instance)
-    cells, stored = plans(export, benchmark)
+    cells, stored = plans(benchmark)
     share = stored["share"].to_numpy()
     assert share == pytest.approx(np.asarray(benchmark.plan.allocation, dtype=float))
     names = instance.called("node")

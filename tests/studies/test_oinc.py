@@ -13,7 +13,7 @@ from edgeopt.online.oinc import NearOptimalInference, Oinc, OincTrajectory, Serv
 from edgeopt.studies import Case, Study, study
 from edgeopt.studies.oinc import SYSTEM
 from edgeopt.studies.oinc.pictures import Stretch, quotients, stretches
-from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
+from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, solve
 from edgeopt.studies.oinc.tables import constraint_count, simulated
 from tests.draws import some
 from tests.studies.test_page import assert_readable, assert_self_contained
@@ -326,7 +326,7 @@ def test_describe_counts_what_there_is() -> None:
 
 def test_export_writes_both_files_alike(plans: Plans) -> None:
     instance = busy()
-    rows, stored = plans(export, solve(instance))
+    rows, stored = plans(solve(instance))
     slot, device = np.nonzero(instance.active)
     assert rows["slot"].tolist() == slot.tolist()
     assert rows["device"].tolist() == device.tolist()

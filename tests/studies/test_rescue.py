@@ -13,10 +13,11 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, generate, tight
 from edgeopt.online import simulate
 from edgeopt.studies import study
+from edgeopt.studies.files import write_plan
 from edgeopt.studies.pages.study import plot
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.pictures import failed_tasks, stretches, utilisation
-from edgeopt.studies.rescue.policies import FREE, ONLINE, PLAIN, SAFE, export, solve
+from edgeopt.studies.rescue.policies import FREE, ONLINE, PLAIN, SAFE, solve
 from tests.draws import some
 from tests.studies.test_page import assert_self_contained, overlapping
 
@@ -224,15 +225,15 @@ def test_sparse_and_dense_plans_are_written_alike(tmp_path: Path) -> None:
     T, J = dense.plan.y.shape[:2]
     plan = dataclasses.replace(dense.plan, y=sparse.csr_array(dense.plan.y.reshape(T * J, -1)))
     thin = dataclasses.replace(dense, plan=plan)
-    export(dense, tmp_path / "dense.csv")
-    export(thin, tmp_path / "sparse.csv")
+    write_plan(dense, tmp_path / "dense.csv")
+    write_plan(thin, tmp_path / "sparse.csv")
     cells = pd.read_csv(tmp_path / "dense.csv")
     pd.testing.assert_frame_equal(cells, pd.read_csv(tmp_path / "sparse.csv"))
     index = tuple(cells[name] for name in ("slot", "device", "server", "profile"))
     assert dense.plan.y[index] == pytest.approx(cells["probability"].to_numpy())
     assert cells["probability"].sum() == pytest.approx(dense.plan.y.sum())
     with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
-        export(dense, tmp_path / "plan.txt")
+        write_plan(dense, tmp_path / "plan.txt")
 
 
 def test_default_source_names_its_data() -> None:

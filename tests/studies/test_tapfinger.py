@@ -19,7 +19,7 @@ from edgeopt.studies.pictures.figure import draw
 from edgeopt.studies.sentences import lead, sentences
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.pictures import distribution, pieces
-from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, export, solve
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label, solve
 from edgeopt.studies.tapfinger.tables import (
     fewest_in_system,
     fluid_completions,
@@ -457,7 +457,7 @@ def test_describe_counts_what_there_is() -> None:
 def test_export_writes_both_files_alike(plans: Plans) -> None:
     instance = generate(**SIZES, rng=2)
     benchmark = solve(instance)
-    rows, stored = plans(export, benchmark)
+    rows, stored = plans(benchmark)
     assert (rows["completion"] - rows["arrival"]).sum() == benchmark.value
     duration = instance.duration[rows["cluster"], instance.kind, rows["cpu"], rows["gpu"]]
     assert (rows["completion"] - rows["start"]).tolist() == duration.tolist()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
+    from edgeopt.models.tabular import Labels
     from edgeopt.solvers import Solution
 
 
@@ -102,6 +103,24 @@ class OfflinePlan(ProgramPlan):
     route: NDArray[np.int64] | None = field(default=None, repr=False)
     amount: NDArray[np.float64] | None = field(default=None, repr=False)
     solution: Solution | None = field(default=None, repr=False)
+
+    def _rows(self) -> dict[str, Any]:
+        frame, task = np.nonzero(self.rounds)
+        return {"frame": frame, "task": task, "rounds": np.asarray(self.rounds)[frame, task]}
+
+    def _arrays(self, _labels: Labels) -> dict[str, Any]:
+        energy = {"long_name": "energy of the frame", "units": "Wh"}
+        training = {"long_name": "energy of training", "units": "Wh"}
+        return {
+            "rounds": (
+                ("frame", "task"), self.rounds, {"long_name": "training rounds", "units": "1"},
+            ),
+            "missing": (("task",), self.missing, {"units": "1"}),
+            "energy": (("frame",), self.energy, energy),
+            "training_energy": (("frame",), self.training_energy, training),
+            "cap": (("frame",), self.cap, {"units": "Wh"}),
+            "unserved": (("frame", "type"), self.unserved, {"units": "1"}),
+        }  # fmt: skip
 
     @classmethod
     def of(

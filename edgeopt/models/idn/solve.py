@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from edgeopt.arrays import Floats
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.matrix import Offers
+    from edgeopt.models.tabular import Labels
     from edgeopt.solvers import Certificate, Quality, Seconds, Solution, Status
 
 
@@ -252,6 +253,17 @@ class PlacementSolution(ProgramPlan):
             instance=instance,
             extension=extension,
         )
+
+    def _rows(self) -> dict[str, Any]:
+        share = np.asarray(self.allocation, dtype=float)
+        node, model = np.nonzero(share)
+        return {"node": node, "model": model, "share": share[node, model]}
+
+    def _arrays(self, _labels: Labels) -> dict[str, Any]:
+        share = np.asarray(self.allocation, dtype=float)
+        return {
+            "share": (("node", "model"), share, {"long_name": "share of the model that is hosted"})
+        }
 
     @property
     def gap(self) -> float:

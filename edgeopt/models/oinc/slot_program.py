@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
+    from edgeopt.models.tabular import Labels
 
     Extend = Callable[[Mapping[str, Any]], Iterable[Any]]
     """Takes the variables of a slot by name, and returns constraints on them."""
@@ -79,6 +80,12 @@ class SlotProgram(ProgramPlan):
     latency: NDArray[np.float64] = field(repr=False)
     duals: Mapping[str, float] = field(repr=False)
     solver: Mapping[str, Any] = field(repr=False)
+
+    def _rows(self) -> dict[str, Any]:
+        return {"slot": np.arange(self.latency.size), "latency": self.latency}
+
+    def _arrays(self, _labels: Labels) -> dict[str, Any]:
+        return {"latency": (("slot",), self.latency, {"units": "s"})}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "extend": portable(self.extend)}

@@ -13,6 +13,7 @@ from scipy import sparse
 from edgeopt.models.plan import ProgramPlan, array_of, solved
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.matrix import critical_slots, over_runs, reserved_pairs, unsafe_pairs
+from edgeopt.models.tabular import named
 from edgeopt.options import check_fields, check_whole
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.tolerance import Sum
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Floats
     from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.models.tabular import Labels
     from edgeopt.solvers import Certificate, Solution
 
 
@@ -239,6 +241,38 @@ class P1Solution(ProgramPlan):
     def gap(self) -> float:
         """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
         return replace(self.solution, objective=self.objective, bound=self.bound).gap
+
+    def _rows(self) -> dict[str, Any]:
+        T, J = self.duals.arrival.shape
+        K = self.duals.occupancy.shape[0]
+        dense = None if sparse.issparse(self.y) else self.y.reshape(T * J, -1)
+        entries = sparse.coo_array(self.y if dense is None else dense)
+        row, column = (np.asarray(index) for index in entries.coords)
+        server, profile = np.divmod(column, entries.shape[1] // K)
+        return {
+            "slot": row // J, "device": row % J, "server": server, "profile": profile,
+            "probability": entries.data,
+        }  # fmt: skip
+
+    def _arrays(self, labels: Labels) -> dict[str, Any]:
+        if sparse.issparse(self.y):
+            rows = self._rows()
+            planned: dict[str, Any] = {"probability": ("entry", rows.pop("probability"))}
+            # An array that is named like an axis would have to be along it.
+            for axis, places in rows.items():
+                planned[f"entry_{axis}"] = "entry", named(labels.get(axis), places)
+        else:
+            planned = {"probability": (("slot", "device", "server", "profile"), self.y)}
+        share = {"long_name": "share of a slot's capacity"}
+        # Rows of outages, which follow, have no names.
+        tasks = slice(len(labels.get("task", self.duals.reserved)))
+        return {
+            **planned,
+            "service": (("task", "slot"), self.x[tasks], share),
+            "arrival_dual": (("slot", "device"), self.duals.arrival),
+            "occupancy_dual": (("server", "slot"), self.duals.occupancy),
+            "reserved_dual": (("task",), self.duals.reserved[tasks]),
+        }
 
     def certificate(
         self, *, name: str = "", point: bool = True, repair: bool = True

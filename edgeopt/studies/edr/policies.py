@@ -12,7 +12,6 @@ import edgeopt
 from edgeopt.bounds.validity import Check
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
-from edgeopt.studies.files import write_plan
 from edgeopt.studies.learners import Learned
 from edgeopt.studies.wording import plural
 
@@ -124,24 +123,6 @@ def _informed(instance: EdrInstance) -> Benchmark:
         status=f"estimated from {plural(found.draws, 'draw')}, two standard errors taken off",
         plan=found,
     )
-
-
-def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the rounds of a solved benchmark to a file."""
-    rounds = np.asarray(benchmark.plan.rounds, dtype=float)
-
-    def rows() -> dict[str, Any]:
-        frame, task = np.nonzero(rounds)
-        return {"frame": frame, "task": task, "rounds": rounds[frame, task]}
-
-    def arrays() -> dict[str, Any]:
-        energy = {"long_name": "energy of the frame", "units": "Wh"}
-        return {
-            "rounds": (("frame", "task"), rounds, {"long_name": "training rounds", "units": "1"}),
-            "energy": (("frame",), np.asarray(benchmark.plan.energy, dtype=float), energy),
-        }
-
-    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 def _excess(_instance: EdrInstance, trajectory: Any) -> Any:

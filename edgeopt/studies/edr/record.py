@@ -19,13 +19,12 @@ from edgeopt.studies.edr.policies import (
     INFORMED,
     LEARNED,
     METHODS,
-    export,
     point,
     solve,
 )
 from edgeopt.studies.edr.tables import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.entries import Named, Source, licences, on, origin
-from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.files import SUFFIXES, write_plan
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
@@ -214,7 +213,7 @@ SYSTEM = System(
         BENCHMARKS,
         solve=solve,
         methods=METHODS,
-        export=export,
+        export=write_plan,
         suffixes=SUFFIXES,
         point=point,
     ),

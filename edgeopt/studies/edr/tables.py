@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from edgeopt.models.tabular import named
 from edgeopt.studies.entries import Log, Metric
-from edgeopt.studies.wording import labelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,13 +102,13 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     trajectory = simulated(case)[policy]
     return pd.DataFrame(
         {
-            "task": labelled(instance.called("task"), np.arange(instance.tasks)),
+            "task": named(instance.called("task"), np.arange(instance.tasks)),
             "first frame": instance.arrival,
             "last frame": instance.deadline,
             "rounds needed": instance.rounds,
             "rounds done": trajectory.rounds.sum(axis=1).mean(axis=0),
             _MISSING: trajectory.missing.mean(axis=0),
-            "server": labelled(instance.called("site"), instance.server),
+            "server": named(instance.called("site"), instance.server),
             "clients": instance.client.sum(axis=1),
         }
     )

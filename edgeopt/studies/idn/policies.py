@@ -10,12 +10,10 @@ import numpy as np
 from edgeopt.bounds.validity import Check
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
-from edgeopt.studies.files import write_plan
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -88,21 +86,6 @@ SAME = Check(
 def point(instance: IdnInstance, log: Sequence[Step]) -> dict[str, NDArray[np.float64]]:
     """Return the share of the slots in which each node hosts each model, shape [V, M]."""
     return {"x": np.mean([step.decision for step in log], axis=0, dtype=float)}
-
-
-def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the allocation of a solved benchmark to a file."""
-    share = np.asarray(benchmark.plan.allocation, dtype=float)
-
-    def rows() -> dict[str, Any]:
-        node, model = np.nonzero(share)
-        return {"node": node, "model": model, "share": share[node, model]}
-
-    def arrays() -> dict[str, Any]:
-        long_name = {"long_name": "share of the model that is hosted"}
-        return {"share": (("node", "model"), share, long_name)}
-
-    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 BENCHMARKS = {

@@ -15,7 +15,7 @@ from edgeopt.instances.idn.named import fitting, one_node
 from edgeopt.instances.idn.named import small as random_instance
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, Named, Source, licences, on
-from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.files import SUFFIXES, write_plan
 from edgeopt.studies.idn.pictures import HOSTED, INACCURACY, LATENCY, LIVE, TRADE_OFF, UPDATES
 from edgeopt.studies.idn.policies import (
     BENCHMARKS,
@@ -24,7 +24,6 @@ from edgeopt.studies.idn.policies import (
     SAME,
     STATIC,
     WITHIN,
-    export,
     point,
     solve,
 )
@@ -180,7 +179,7 @@ SYSTEM = System(
         solve=solve,
         solved=STATIC,
         methods=METHODS,
-        export=export,
+        export=write_plan,
         suffixes=SUFFIXES,
         point=point,
     ),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import edgeopt
 from edgeopt.bounds.validity import Check
+from edgeopt.models.tabular import Tabular, named
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
-from edgeopt.studies.files import write_plan
 from edgeopt.studies.learners import Learned
 from edgeopt.studies.oinc.tables import Parts
 from edgeopt.studies.wording import plural
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.learning import Checkpoint
     from edgeopt.models.oinc.slot import SlotPlan
+    from edgeopt.models.tabular import Labels
     from edgeopt.online.simulate import Step
     from edgeopt.studies.results import Case
 
@@ -38,7 +40,8 @@ GAP: Final = 3e-4
 """Relative gap at which the search for the bound of a slot stops."""
 
 
-class Apart(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Apart(Tabular):
     """Inference as if there were no jobs, and retraining as if there were no requests.
 
     The weighted scaled sum of the two plans, which cannot both be carried out, and a lower bound on
@@ -51,6 +54,32 @@ class Apart(NamedTuple):
     plans: tuple[SlotPlan, ...]
     job_site: NDArray[np.int64]
     completion: Floats
+
+    def _rows(self) -> dict[str, Any]:
+        def joined(name: str) -> NDArray[Any]:
+            return np.concatenate([np.asarray(getattr(one, name)) for one in self.plans])
+
+        sizes = [one.site.size for one in self.plans]
+        return {
+            "slot": np.repeat(np.arange(len(sizes)), sizes),
+            "device": np.concatenate([np.asarray(one.problem.device) for one in self.plans]),
+            **{name: joined(name) for name in ("site", "band", "cpu", "latency")},
+        }
+
+    def _arrays(self, labels: Labels) -> dict[str, Any]:
+        completion = {"long_name": "completion time without requests", "units": "s"}
+        return {
+            **{
+                name: (
+                    ("request",),
+                    named(labels.get(name), values),
+                    {"units": "s" if name == "latency" else "1"},
+                )
+                for name, values in self._rows().items()
+            },
+            "job_site": (("job",), named(labels.get("site"), self.job_site), {"units": "1"}),
+            "completion": (("job",), self.completion, completion),
+        }
 
 
 def apart(case: Case) -> Parts:
@@ -94,37 +123,6 @@ def solve(
         plan=Apart(value, bound, plans, run.site, run.completion),
         labels=dict(instance.labels),
     )
-
-
-def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the plans of a solved benchmark to a file."""
-    plan: Apart = benchmark.plan
-    sizes = [one.site.size for one in plan.plans]
-
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([np.asarray(getattr(one, name)) for one in plan.plans])
-
-    def rows() -> dict[str, Any]:
-        device = [np.asarray(one.problem.device) for one in plan.plans]
-        return {
-            "slot": np.repeat(np.arange(len(sizes)), sizes),
-            "device": np.concatenate(device),
-            **{name: joined(name) for name in ("site", "band", "cpu", "latency")},
-        }
-
-    def arrays() -> dict[str, Any]:
-        units = {"latency": "s"}
-        completion = {"long_name": "completion time without requests", "units": "s"}
-        return {
-            **{
-                name: (("request",), values, {"units": units.get(name, "1")})
-                for name, values in rows().items()
-            },
-            "job_site": (("job",), plan.job_site, {"units": "1"}),
-            "completion": (("job",), plan.completion, completion),
-        }
-
-    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 def _incomplete(instance: OincInstance, trajectory: Any) -> Any:

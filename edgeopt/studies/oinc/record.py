@@ -13,10 +13,10 @@ from edgeopt.instances.oinc.data import build
 from edgeopt.instances.oinc.generate import CALIBRATED
 from edgeopt.instances.oinc.generate import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
-from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.files import SUFFIXES, write_plan
 from edgeopt.studies.oinc.learners import LEARNERS
 from edgeopt.studies.oinc.pictures import GANTT, LATENCY, LIVE, WEIGHTED
-from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, export, point, solve
+from edgeopt.studies.oinc.policies import BENCHMARKS, LEARNED, point, solve
 from edgeopt.studies.oinc.tables import (
     JOBS_LOG,
     METRICS,
@@ -177,7 +177,7 @@ SYSTEM = System(
     offline=Offline(
         BENCHMARKS,
         solve=solve,
-        export=export,
+        export=write_plan,
         suffixes=SUFFIXES,
         point=point,
     ),

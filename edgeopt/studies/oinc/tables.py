@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
+from edgeopt.models.tabular import named
 from edgeopt.studies.comparison import GAP, over_instances
 from edgeopt.studies.entries import Comparison, Log, Metric
-from edgeopt.studies.wording import NO_BOUND, labelled
+from edgeopt.studies.wording import NO_BOUND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,7 @@ def _logs_jobs(case: Case, policy: str) -> pd.DataFrame:
     site = trajectory.job_site[0]
     return pd.DataFrame(
         {
-            "job": labelled(instance.called("job"), np.arange(instance.jobs)),
+            "job": named(instance.called("job"), np.arange(instance.jobs)),
             "kind": kind,
             "work (Gcycle)": instance.work,
             "weight": instance.weight,

@@ -10,12 +10,10 @@ import numpy as np
 from edgeopt.bounds.validity import Check
 from edgeopt.errors import OptionError
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
-from edgeopt.studies.files import write_plan
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -133,44 +131,6 @@ def exact(instance: RescueInstance, policy: Any) -> dict[str, NDArray[np.float64
         return {"y": occupation(instance, policy, limit=5_000)}
     except OptionError:
         return None
-
-
-def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the plan of a solved benchmark to a file."""
-    from scipy import sparse
-
-    plan = benchmark.plan
-    T, J = plan.duals.arrival.shape
-    K = plan.duals.occupancy.shape[0]
-
-    def rows() -> dict[str, Any]:
-        entries = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
-        L = entries.shape[1] // K
-        row, column = (np.asarray(index) for index in entries.coords)
-        return {
-            "slot": row // J,
-            "device": row % J,
-            "server": column // L,
-            "profile": column % L,
-            "probability": entries.data,
-        }
-
-    def arrays() -> dict[str, Any]:
-        # Rows of outages, which follow, have no names.
-        tasks = slice(len(benchmark.labels.get("task", plan.duals.reserved)))
-        return {
-            **{name: ("column", values) for name, values in rows().items()},
-            "service": (
-                ("task", "slot"),
-                plan.x[tasks],
-                {"long_name": "share of a slot's capacity"},
-            ),
-            "arrival_dual": (("slot", "device"), plan.duals.arrival),
-            "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
-            "reserved_dual": (("task",), plan.duals.reserved[tasks]),
-        }
-
-    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 BENCHMARKS = {

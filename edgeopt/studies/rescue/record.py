@@ -12,7 +12,7 @@ from edgeopt.instances.rescue import RescueInstance, from_bundled, from_raw, gen
 from edgeopt.instances.rescue import small as random_instance
 from edgeopt.instances.rescue.data import build
 from edgeopt.studies.entries import Named, Source, licences, on
-from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.files import SUFFIXES, write_plan
 from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.rescue.pictures import GANTT, LIVE, SAFETY, UTILISATION
 from edgeopt.studies.rescue.policies import (
@@ -23,7 +23,6 @@ from edgeopt.studies.rescue.policies import (
     PLAIN,
     SAFE,
     exact,
-    export,
     most,
     point,
     solve,
@@ -159,7 +158,7 @@ SYSTEM = System(
         BENCHMARKS,
         solve=solve,
         methods=METHODS,
-        export=export,
+        export=write_plan,
         suffixes=SUFFIXES,
         solved=PLAIN,
         point=point,

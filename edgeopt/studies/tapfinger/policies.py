@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
 
 import edgeopt
 from edgeopt.bounds.validity import Check
 from edgeopt.errors import OptionError
+from edgeopt.models.tabular import Tabular, named
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
-from edgeopt.studies.files import write_plan
 from edgeopt.studies.learners import Learned
 from edgeopt.studies.wording import listed, plural
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.learning import Checkpoint
+    from edgeopt.models.tabular import Labels
     from edgeopt.models.tapfinger import FlowBound, ScenarioBound, Schedule, SchedulingProblem
     from edgeopt.studies.results import Case
 
@@ -50,12 +51,35 @@ def bound_label(case: Case, name: str) -> str:
     return ", ".join([case.system.offline.bounds[name].label, *([scope] if scope else [])])
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Plan(Tabular):
     """A plan for all tasks without noise, known in advance, and a bound with noise."""
 
     problem: SchedulingProblem
     schedule: Schedule
     bound: FlowBound | ScenarioBound
+
+    def _rows(self) -> dict[str, Any]:
+        problem, schedule = self.problem, self.schedule
+        return {
+            "task": np.arange(problem.tasks),
+            "arrival": problem.arrival,
+            "kind": problem.kind,
+            "cluster": schedule.cluster,
+            "cpu": schedule.bundle[:, 0],
+            "gpu": schedule.bundle[:, 1],
+            "start": schedule.start,
+            "completion": schedule.completion(problem),
+        }
+
+    def _arrays(self, labels: Labels) -> dict[str, Any]:
+        units = dict.fromkeys(("arrival", "start", "completion"), "slot")
+        rows = self._rows()
+        del rows["task"]
+        return {
+            name: (("task",), named(labels.get(name), values), {"units": units.get(name, "1")})
+            for name, values in rows.items()
+        }
 
 
 def solve(
@@ -111,7 +135,7 @@ def of_scenarios(
         seconds=found.seconds + time.perf_counter() - began,
         solver=f"lists and the {listed(list(dict.fromkeys(least.methods)))} bound",
         status=f"{plural(instance.tasks, 'task')}, mean over {plural(scenarios.size, 'scenario')}",
-        plan=found.plan._replace(bound=least),
+        plan=replace(found.plan, bound=least),
         each=tuple(least.values.tolist()),
     )
 
@@ -138,33 +162,6 @@ def _ran(instance: TapFingerInstance) -> Schedule:
     run = simulate(environment, ReservationSpt(), runs=1, keep_trace=True)
     assert run.held is not None  # one stretch for each task, since no bundle changes
     return Schedule(run.cluster[0], run.held.bundle, run.start[0])
-
-
-def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the plan of a solved benchmark to a file."""
-    problem, schedule, _ = benchmark.plan
-
-    def rows() -> dict[str, Any]:
-        return {
-            "task": np.arange(problem.tasks),
-            "arrival": problem.arrival,
-            "kind": problem.kind,
-            "cluster": schedule.cluster,
-            "cpu": schedule.bundle[:, 0],
-            "gpu": schedule.bundle[:, 1],
-            "start": schedule.start,
-            "completion": schedule.completion(problem),
-        }
-
-    def arrays() -> dict[str, Any]:
-        units = dict.fromkeys(("arrival", "start", "completion"), "slot")
-        return {
-            name: (("task",), values, {"units": units.get(name, "1")})
-            for name, values in rows().items()
-            if name != "task"
-        }
-
-    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 def _changes(_instance: TapFingerInstance, trajectory: Any) -> Any:

@@ -12,7 +12,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, from_ra
 from edgeopt.instances.tapfinger.data import build
 from edgeopt.instances.tapfinger.generate import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
-from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.files import SUFFIXES, write_plan
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -32,7 +32,6 @@ from edgeopt.studies.tapfinger.policies import (
     LEARNED,
     METHODS,
     bound_label,
-    export,
     solve,
 )
 from edgeopt.studies.tapfinger.tables import CLUSTERS_LOG, METRICS, TASKS_LOG, THREE_CLUSTERS
@@ -236,7 +235,7 @@ SYSTEM = System(
         sense="min",
         total=lambda trajectory: trajectory.weighted_flow_time(),
     ),
-    offline=Offline(BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES),
+    offline=Offline(BENCHMARKS, solve=solve, methods=METHODS, export=write_plan, suffixes=SUFFIXES),
     policies=Policies(
         Named(registry.POLICIES, "tapfinger"),
         environment=on("edgeopt.online.tapfinger", "TapFingerEnvironment"),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
+from edgeopt.models.tabular import named
 from edgeopt.studies.comparison import GAP, over_instances
 from edgeopt.studies.entries import Comparison, Log, Metric
 from edgeopt.studies.tapfinger.policies import FIXED, bound_label
-from edgeopt.studies.wording import NO_BOUND, labelled
+from edgeopt.studies.wording import NO_BOUND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,7 +196,7 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     cluster = runs.cluster[0].tolist()
     return pd.DataFrame(
         {
-            "task": labelled(instance.called("task"), np.arange(instance.tasks)),
+            "task": named(instance.called("task"), np.arange(instance.tasks)),
             "kind": [instance.name_of("kind", k) for k in instance.kind.tolist()],
             "weight": instance.weight,
             "eligible clusters": instance.eligible.sum(axis=1),

@@ -22,7 +22,7 @@ DEV := $(VENV)/.edgeopt-dev
 RL := $(VENV)/.edgeopt-rl
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
-.PHONY: help demo gallery kernels wheel release test test-quick test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned tightest programs collection learners docs clean
+.PHONY: help demo gallery kernels wheel release test test-quick test-rl fuzz variations mutants lint format bench bench-large kills derived verdicts tuned tightest programs collection learners pages docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
 	@echo "The page is $(DEMO)/index.html: open it in a browser."
 
 gallery: $(DEV) ## draw the pictures of the README
-	@$(BIN)/python docs/_extensions/gallery.py docs/_static/gallery
+	@$(BIN)/python docs/fill/gallery.py docs/_static/gallery
 
 test: $(DEV) ## run all tests and the examples in the docstrings (EDGEOPT_DRAWS=0.05: a lean run, 8 minutes)
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt papers --durations=20 --durations-min=3 $(PYTEST_ARGS)
@@ -98,9 +98,12 @@ collection: $(DEV) ## solve and certify the named instances, run all policies on
 learners: $(RL) ## train anew what comes with the package (up to an hour; names in NAMES=)
 	@$(BIN)/python -m edgeopt_papers.releases .learners $(NAMES)
 
+pages: $(DEV) ## make what the pages in docs show of results anew (20 minutes; some of them: PAGES="docs/start.md ...")
+	@$(BIN)/python docs/fill $(PAGES)
+
 docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated
-	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
+	@$(BIN)/python -m sphinx -j 2 -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
 
 kernels: $(RUNTIME) ## compile what the studies need for usual processors, or take it from WHEEL=FILE, so that no study compiles (10 minutes)

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from fill import gallery
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-
-
-@pytest.fixture
-def gallery(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The extension that draws them, imported as Sphinx does."""
-    pytest.importorskip("docutils", reason="the documentation's packages are not installed")
-    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
-    yield importlib.import_module("gallery")
-    sys.modules.pop("gallery", None)
 
 
 def apart(stored: str, drawn: str) -> str:
@@ -48,18 +34,18 @@ def test_pictures_differ_by_more_than_a_last_digit() -> None:
 
 
 @pytest.mark.parametrize("system", ["rescue", "idn", "oinc", "edr", "tapfinger"])
-def test_pictures_of_the_readme_are_drawn_by_this_code(gallery: Any, system: str) -> None:
+def test_pictures_of_the_readme_are_drawn_by_this_code(system: str) -> None:
     stored = (DOCS / "_static" / "gallery" / f"{system}.svg").read_text(encoding="utf-8")
     found = apart(stored, gallery.drawn(system) + "\n")
     assert not found, f"{found}: run `make gallery`"
 
 
-def test_no_system_is_left_out(gallery: Any) -> None:
+def test_no_system_is_left_out() -> None:
     stored = {path.stem for path in (DOCS / "_static" / "gallery").iterdir()}
     assert stored == {*gallery.SYSTEMS, *(f"badge-{name}" for name in gallery.badges())}
 
 
-def test_badges_of_the_readme_are_drawn_by_this_code(gallery: Any) -> None:
+def test_badges_of_the_readme_are_drawn_by_this_code() -> None:
     drawn = gallery.badges()
     for name, svg in drawn.items():
         stored = DOCS / "_static" / "gallery" / f"badge-{name}.svg"

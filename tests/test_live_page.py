@@ -23,7 +23,7 @@ MOST_LINES = 40
 
 def service() -> str:
     page = (ROOT / "docs" / "live.md").read_text()
-    [text] = [code for code in re.findall(r"^```\{run\}\n(.*?)^```", page, re.M | re.S)
+    [text] = [code for code in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
               if "Starlette(" in code]  # fmt: skip
     return text
 

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from fill.solver_features import NOT_OFFERED, PASSED, features
 
 from edgeopt.solvers import Backend, Kind, Status, backends
 from edgeopt.solvers.backend.highs import solve as highs
 from tests.draws import every
-
-SOURCE = Path(__file__).parents[2] / "docs" / "_extensions" / "solver_features.py"
-
-
-def extension() -> Any:
-    """The extension of the documentation that measures."""
-    spec = importlib.util.spec_from_file_location(SOURCE.stem, SOURCE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MEASURE = extension()
-NOT_OFFERED, PASSED, features = MEASURE.NOT_OFFERED, MEASURE.PASSED, MEASURE.features
 
 
 def backend(change: Any = lambda solution: solution, *kinds: Kind, **forced: Any) -> Backend:

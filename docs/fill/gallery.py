@@ -1,19 +1,12 @@
-"""``{gallery}``: a card per system, with the picture that its live page shows at first.
+"""``python docs/fill/gallery.py FOLDER``: pictures and badges of the README, as files.
 
-``python docs/_extensions/gallery.py FOLDER`` writes pictures and badges of the README to files.
+A picture is what the live page of a system shows at first.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from docutils import nodes
-from docutils.parsers.rst import Directive
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
@@ -59,30 +52,6 @@ def _badge(name: str, text: str) -> str:
         f'font-size="11"><text x="{left / 2:g}" y="14" textLength="{left - 10}">{name}</text>'
         f'<text x="{left + right / 2:g}" y="14" textLength="{right - 10}">{text}</text></g></svg>'
     )
-
-
-class Gallery(Directive):
-    """One card per system, with the picture of the README, of which a test knows that it is new."""
-
-    def run(self) -> list[nodes.Node]:
-        from html import escape
-
-        from edgeopt.studies import find_system
-
-        cards = []
-        for system in SYSTEMS:
-            picture = ROOT / "docs" / "_static" / "gallery" / f"{system}.svg"
-            cards.append(
-                f'<a class="card-of-system" href="{system}.html">'
-                f"{picture.read_text(encoding='utf-8').strip()}"
-                f"<p><strong>{escape(find_system(system).title)}</strong></p></a>"
-            )
-        return [nodes.raw("", f'<div class="gallery">{"".join(cards)}</div>', format="html")]
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_directive("gallery", Gallery)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def main(folder: str) -> None:

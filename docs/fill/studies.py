@@ -1,74 +1,49 @@
-"""Small studies that the build runs: sentences, a table, pictures.
+"""Small studies, and figures of papers at quick size: sentences, tables and pictures.
 
-``{study} SYSTEM`` takes the options ``source`` (a named source of the system) or ``settings`` (of
+``study SYSTEM`` takes the options ``source`` (a named source of the system) or ``settings`` (of
 its generator), ``seed``, ``draws`` (instances), ``runs``, ``policies`` and ``pictures``, lists
-separated by blanks, ``comparison`` (a table over all instances instead of that of one), and
-``silent`` (no sentences).
+separated by blanks, ``comparison`` (a table over all instances instead of that of one), and the
+word ``silent`` (no sentences). ``figure SYSTEM figure N ...`` computes figures together that share
+jobs.
+jobs.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from docutils.parsers.rst import directives
-from kept import kept
-from shown import paragraph, picture, table
-from sphinx.util.docutils import SphinxDirective
+from fill.markdown import Asked, caption, picture, plain, table
 
 if TYPE_CHECKING:
-    from docutils import nodes
-    from sphinx.application import Sphinx
-
     from edgeopt.studies import Study
 
 
-class StudyDirective(SphinxDirective):
+def study(asked: Asked) -> str:
     """A study with its sentences, table and pictures."""
-
-    required_arguments = 1
-    option_spec: ClassVar[dict[str, Any]] = {
-        "source": directives.unchanged_required,
-        "settings": directives.unchanged_required,
-        "seed": directives.nonnegative_int,
-        "draws": directives.positive_int,
-        "runs": directives.positive_int,
-        "policies": directives.unchanged_required,
-        "pictures": directives.unchanged,
-        "comparison": directives.unchanged_required,
-        "silent": directives.flag,
-    }
-
-    def run(self) -> list[nodes.Node]:
-        [system] = self.arguments
-        options = {name: value for name, value in self.options.items() if name != "silent"}
-        made = kept(["study", system, options], lambda: compute(system, **options))
-        result: list[nodes.Node] = []
-        if "silent" not in self.options:
-            result += [paragraph(one) for one in made["sentences"]]
-        result.append(table(made["headings"], made["rows"], classes=["made"]))
-        result.append(paragraph(made["caption"], classes=["made-caption"]))
-        for one in made["pictures"]:
-            result += picture(**one)
-        return result
+    [system, *silent] = asked.words
+    return _study(asked, system, not silent, **asked.options)
 
 
-def compute(
+def _study(
+    asked: Asked,
     system: str,
+    spoken: bool,
     *,
     source: str | None = None,
     settings: str = "",
-    seed: int = 0,
-    draws: int = 1,
-    runs: int | None = None,
+    seed: str = "0",
+    draws: str = "1",
+    runs: str | None = None,
     policies: str | None = None,
     pictures: str = "",
     comparison: str | None = None,
-) -> dict[str, Any]:
-    from edgeopt.studies import find_system, study
+) -> str:
+    from edgeopt.studies import find_system
+    from edgeopt.studies import study as compare
     from edgeopt.studies.pages.study import pictures_of
-    from edgeopt.studies.pictures.canvas import inline_svg, svg
+    from edgeopt.studies.pictures.canvas import standalone_svg, svg
     from edgeopt.studies.pictures.figure import draw
     from edgeopt.studies.sentences import sentences
 
@@ -77,39 +52,42 @@ def compute(
     keywords = {name: value_of(text) for name, text in given.items()}
     make = record.instances.sources[source].make if source else record.instances.generate
     assert make is not None
-    instances = {f"seed {one}": make(rng=one, **keywords) for one in range(seed, seed + draws)}
-    chosen = None if policies is None else policies.split()
-    ran = study(
-        instances, chosen, system=replace(record, claims=None), runs=runs, rng=seed, progress=False
+    first, many = int(seed), int(draws)
+    instances = {f"seed {one}": make(rng=one, **keywords) for one in range(first, first + many)}
+    ran = compare(
+        instances,
+        None if policies is None else policies.split(),
+        system=replace(record, claims=None),
+        runs=None if runs is None else int(runs),
+        rng=first,
+        progress=False,
     )
     case = ran.cases[0]
     wanted = pictures.split()
     unknown = set(wanted) - {one.name for one in pictures_of(case)}
     if unknown:
         raise ValueError(f"{system} has no pictures {sorted(unknown)}")
-    drawn = []
-    for place, one in enumerate(one for one in pictures_of(case) if one.name in wanted):
-        prefix = f"{system}{source or ''}{place}-"
-        shown = inline_svg(svg(draw(one, case)), prefix=prefix, label=one.title(case))
-        drawn.append({"svg": shown, "title": one.title(case), "caption": one.caption})
     headings, rows = compared(ran, comparison) if comparison else single(ran)
     sizes = ", ".join(f"{name} = {text}" for name, text in given.items())
     where = f"the source {source}" if source else "the generator"
     where += f" with {sizes}" if sizes else " with its defaults"
-    seeds = f"seed {seed}" if draws == 1 else f"seeds {seed} to {seed + draws - 1}"
+    seeds = f"seed {first}" if many == 1 else f"seeds {first} to {first + many - 1}"
     label, bound = case.label, record.offline.bounds[record.offline.reference]
-    caption = (
+    below = (
         f"{record.title}: {where}, {seeds}, {ran.settings.runs} runs per policy. "
         f"{beside_means(ran, comparison)} The reference bound is {label}, which bounds "
-        f"{bound.scope}. Computed when this page was built."
+        f"{bound.scope}."
     )
-    return {
-        "sentences": sentences(case if draws == 1 else ran),
-        "headings": headings,
-        "rows": rows,
-        "caption": caption,
-        "pictures": drawn,
-    }
+    parts = [plain(one) for one in sentences(case if many == 1 else ran)] if spoken else []
+    cells = [[plain(one) for one in row] for row in rows]
+    parts += [table(headings, cells), caption(below)]
+    for one in (one for one in pictures_of(case) if one.name in wanted):
+        drawn, title = svg(draw(one, case)), one.title(case)
+        name = "-".join(part for part in (system, source, one.name) if part)
+        parts.append(picture(standalone_svg(drawn, title), name, title, keep=asked.keep))
+        if one.caption:
+            parts.append(caption(one.caption))
+    return "\n\n".join(parts)
 
 
 def value_of(text: str) -> Any:
@@ -186,6 +164,37 @@ def compared(ran: Study, name: str) -> tuple[list[str], list[list[str]]]:
     return ["policy", *known.columns.values()], rows
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_directive("study", StudyDirective)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def figure(asked: Asked) -> str:
+    """Figures or tables of a paper's evaluation at quick size, beside the published values."""
+    from edgeopt_papers.figures import reproduce
+
+    system, kind, *numbers = asked.arguments
+    chosen: dict[str, Any] = {kind: numbers}
+    found = reproduce(system, **chosen, quick=True, progress=False).outcomes
+    by_number = {n: one for n in numbers for one in found if one.paper_figure.is_called(kind, n)}
+    parts = [_outcome(asked, system, kind, number, one) for number, one in by_number.items()]
+    return "\n\n".join(parts)
+
+
+def _outcome(asked: Asked, system: str, kind: str, number: str, outcome: Any) -> str:
+    from edgeopt_papers.figures.report import figure, in_words
+
+    from edgeopt.studies.pictures.canvas import standalone_svg, svg
+
+    paper_figure, takeaway = outcome.paper_figure, outcome.paper_figure.takeaway(outcome.rows)
+    lines = outcome.lines
+    more = [name for name in ("setting", "verdict", "why") if any(line[name] for line in lines)]
+    rows = [[line["what"], *in_words(line), *(line[name] for name in more)] for line in lines]
+    parts = [f"**{plain(f'{paper_figure.heading}: {paper_figure.title}.')}**"]
+    if rows:
+        cells = [[plain(str(one)) for one in row] for row in rows]
+        parts.append(table(["what", "published", "computed", *more], cells, left=9))
+    if outcome.caveats:
+        parts.append("\n".join(["Caveats:", "", *(f"- {plain(one)}" for one in outcome.caveats)]))
+    drawn = standalone_svg(svg(figure(outcome)), takeaway)
+    below = (
+        f"{outcome.caption} Computed from {outcome.jobs} small jobs; "
+        f"edgeopt reproduce {system} --{kind} {number} uses the paper's sizes."
+    ).strip()
+    name = f"{system}-{paper_figure.name}"
+    return "\n\n".join([*parts, picture(drawn, name, takeaway, keep=asked.keep), caption(below)])

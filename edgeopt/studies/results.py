@@ -508,6 +508,11 @@ class Study:
         own = self.system.reporting.comparisons
         return own if own or len(self.cases) == 1 else (general(self.system.objective),)
 
+    @cached_property
+    def _compared(self) -> dict[str, pd.DataFrame]:
+        """Tables over all instances that were asked for, by name."""
+        return {}
+
     def comparison(self, name: str) -> pd.DataFrame:
         """Return one of the tables over all instances.
 
@@ -518,7 +523,9 @@ class Study:
         """
         for comparison in self.comparisons:
             if comparison.name == name:
-                return comparison.rows(self)
+                if name not in self._compared:
+                    self._compared[name] = comparison.rows(self)
+                return self._compared[name].copy()
         known = ", ".join(one.name for one in self.comparisons) or "none"
         raise OptionError(f"comparison {name!r} is unknown to {self.system.name}; it has {known}")
 

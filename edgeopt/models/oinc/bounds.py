@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
-from edgeopt.models.oinc.slot import slot_problem
+from edgeopt.models.oinc.slot import slot_problem, solve_slot
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.retraining import FlowBound
-    from edgeopt.models.oinc.slot import SlotProblem
+    from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
 
 
 ASCENT: Final = 1e-4
@@ -40,6 +40,8 @@ class WeightedSumBound:
         The instance.
     latency
         Least sum of the latencies of each slot, s, refused requests included, shape [T].
+    plans
+        Plan of each slot from which the search for its bound began, with short latencies.
     flow
         Least weighted flow time of the jobs, with its proof.
     seconds
@@ -48,6 +50,7 @@ class WeightedSumBound:
 
     instance: OincInstance = field(repr=False)
     latency: NDArray[np.float64] = field(repr=False)
+    plans: tuple[SlotPlan, ...] = field(repr=False)
     flow: FlowBound
     seconds: float
 
@@ -113,21 +116,29 @@ def weighted_sum_bound(
     """
     began = time.perf_counter()
     refusal = instance.refusal_latency
-    latency = []
+    latency, plans = [], []
     for slot in range(instance.slots):
         left = None
         if time_limit is not None:
             spent = time.perf_counter() - began
             left = max(0.0, time_limit - spent) / (instance.slots - slot)
         problem = slot_problem(instance, slot)
-        latency.append(least_latency(problem, refusal, gap=gap, time_limit=left))
+        plans.append(solve_slot(problem, objectives=False))
+        site = plans[-1].site
+        latency.append(least_latency(problem, refusal, gap=gap, site=site, time_limit=left))
     flow = flow_bound(retraining_problem(instance))
-    return WeightedSumBound(instance, frozen(np.array(latency)), flow, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return WeightedSumBound(instance, frozen(np.array(latency)), tuple(plans), flow, seconds)
 
 
 @checked(refusal="(0, inf)")
 def least_latency(
-    problem: SlotProblem, refusal: float, *, gap: float = 3e-4, time_limit: float | None = None
+    problem: SlotProblem,
+    refusal: float,
+    *,
+    gap: float = 3e-4,
+    site: NDArray[np.int64] | None = None,
+    time_limit: float | None = None,
 ) -> float:
     r"""Bound the weighted sum of latencies of a slot in which requests may be refused.
 
@@ -146,6 +157,9 @@ def least_latency(
     gap
         Relative gap at which the search for prices stops; from 1e-4 on also where it promises a
         rise of less than half of that.
+    site
+        A good site of every request to begin with, -1 where it can reach none, shape [n]; searched
+        for by default.
     time_limit
         Seconds after which it stops, too.
 
@@ -155,14 +169,16 @@ def least_latency(
     """
     from edgeopt.models.oinc.slot.columns import slot_bound
 
-    cut_off = refusal * float(problem.weight[~problem.linked].sum())
-    problem = problem.of(problem.linked)
+    linked = problem.linked
+    cut_off = refusal * float(problem.weight[~linked].sum())
+    problem = problem.of(linked)
     if not problem.requests:
         return cut_off
     refused = problem.weight * refusal
     alone = (problem.transmission + problem.computation / problem.room).min(axis=1)
     each = np.minimum(problem.weight * alone, refused)
     limit = 0.0 if gap >= ASCENT else time_limit
-    found = slot_bound(problem, gap=gap, time_limit=limit)
+    site = None if site is None else np.asarray(site)[linked]
+    found = slot_bound(problem, gap=gap, site=site, time_limit=limit)
     together = np.minimum(found.prices, refused).sum() + found.reduced.sum()
     return cut_off + float(max(together, each.sum()))

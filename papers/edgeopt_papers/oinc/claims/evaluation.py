@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,19 +113,28 @@ class Schedule:
         Zeng et al., equation (7).
         """
         problem = self.problem
-        phi = np.zeros(problem.jobs)
         if problem.jobs == 0:
-            return phi
-        slots = int(np.ceil(self.end.max()))
-        cost = flow_matrix(problem, midpoint=midpoint, horizon=slots).cost
-        # Columns go by job, site and slot.
-        length = np.where(np.isfinite(problem.duration), slots - problem.arrival[:, None], 0)
-        first = np.cumsum(length).reshape(length.shape) - length - problem.arrival[:, None]
-        for k, j, begin, end in zip(self.job, self.site, self.begin, self.end, strict=True):
-            slot = np.arange(max(int(np.floor(begin)), problem.arrival[k]), int(np.ceil(end)))
-            used = np.minimum(end, slot + 1) - np.maximum(begin, slot)
-            phi[k] += used @ cost[first[k, j] + slot]
-        return phi
+            return np.zeros(0)
+        # Schedules of about the same length share a matrix.
+        slots = 1 << (int(np.ceil(self.end.max())) - 1).bit_length()
+        cost, first = _unit_costs(problem, midpoint, slots)
+        start = np.maximum(np.floor(self.begin).astype(np.int64), problem.arrival[self.job])
+        length = np.ceil(self.end).astype(np.int64) - start
+        run = np.repeat(np.arange(length.size), length)
+        slot = np.arange(run.size) - np.repeat(np.cumsum(length) - length - start, length)
+        used = np.minimum(self.end[run], slot + 1) - np.maximum(self.begin[run], slot)
+        job = self.job[run]
+        column = first[job, self.site[run]] + slot
+        return np.asarray(np.bincount(job, used * cost[column], problem.jobs), dtype=np.float64)
+
+
+@lru_cache(maxsize=2)
+def _unit_costs(problem: RetrainingProblem, midpoint: bool, slots: int) -> tuple[Floats, Ints]:
+    """Return the costs of `flow_matrix`, and where those of a job at a site begin, shape [K, J]."""
+    cost = flow_matrix(problem, midpoint=midpoint, horizon=slots).cost
+    # Columns go by job, site and slot.
+    length = np.where(np.isfinite(problem.duration), slots - problem.arrival[:, None], 0)
+    return cost, np.cumsum(length).reshape(length.shape) - length - problem.arrival[:, None]
 
 
 def drawn_schedule(

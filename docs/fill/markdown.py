@@ -17,6 +17,9 @@ MADE = DOCS / "_static" / "made"
 
 FORMULA = re.compile(r"\$(.+?)\$")
 
+PLACES = re.compile(r'\b(?:d|[xy][12]?|transform|points|width|height)="[^"]*"')
+"""Attributes of a picture that hold coordinates."""
+
 PLAIN = {
     r"\,": r"\thinspace ", r"\{": r"\lbrace ", r"\}": r"\rbrace ", r"\|": r"\Vert ",
     "|": r"\vert ", "*": r"\ast ",
@@ -100,11 +103,16 @@ def picture(svg: str, name: str, label: str, *, keep: bool) -> str:
     from fill.regions import alike
 
     path = MADE / f"{name}.svg"
-    new = "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+    new = PLACES.sub(_shorter, svg).rstrip() + "\n"
     if not keep and not (path.is_file() and alike(path.read_text(encoding="utf-8"), new)):
         path.parent.mkdir(exist_ok=True)
         path.write_text(new, encoding="utf-8")
     return f"![{plain(label)}](_static/made/{name}.svg)"
+
+
+def _shorter(attribute: re.Match[str]) -> str:
+    """Coordinates on one line, to a hundredth of a point."""
+    return re.sub(r"(\.\d\d)\d+", r"\1", " ".join(attribute[0].split()))
 
 
 def caption(text: str) -> str:

@@ -6,9 +6,12 @@ and :mod:`edgeopt.studies.pictures.vector` writes lanes and bars as SVG without 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
-from math import nan
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,3 +209,31 @@ class Panels:
 
 Drawing: TypeAlias = "Lanes | Bars | Curves | Panels | Figure"
 """What a picture can be: a description, or a figure of matplotlib without title."""
+
+
+def aloud(found: Lanes | Bars | Curves | Panels) -> str:
+    """Say what is drawn to one who does not see it."""
+    if isinstance(found, Panels):
+        return " ".join(aloud(one) for one in found.parts)
+    if isinstance(found, Lanes):
+        parts = []
+        for name, spans in found.lanes.items():
+            count = Counter(one.style for one in filter(visible, spans))
+            parts.append(f"{name}: {', '.join(f'{n} {style}' for style, n in count.items())}")
+        return f"{found.title}, {found.axis} 0 to {number(found.end)}. {'; '.join(parts)}."
+    if isinstance(found, Bars):
+        parts = [f"{row.title} {number(row.value)}" for row in found.rows]
+        axis = found.axis
+    else:
+        parts = [_curve_aloud(one) for one in found.curves if one.name and len(one.x)]
+        axis = f"{found.ylabel} over {found.xlabel}"
+    parts += [f"{line.label} {number(line.value)}" for line in found.lines if isfinite(line.value)]
+    return f"{' '.join(axis.split())}: {'; '.join(dict.fromkeys(parts))}."
+
+
+def _curve_aloud(one: Curve) -> str:
+    """Say where a curve begins and ends, or where its points are."""
+    x, y = ([number(float(each)) for each in ends] for ends in (one.x, one.y))
+    if one.style and not one.mark:
+        return f"{one.name} from {y[0]} to {y[-1]}"
+    return f"{one.name} {', '.join(f'{b} at {a}' for a, b in zip(x, y, strict=True))}"

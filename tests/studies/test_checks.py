@@ -123,7 +123,7 @@ def test_the_tightest_valid_bound_is_shown_and_why_for_each() -> None:
     assert tight.bound_of("srs+guard") == "near"
     assert tight.table["gap"][0] == pytest.approx((near - row["value"]) / near)
     assert tight.standings.of("srs+guard").label == "near"
-    assert "given by the user" in render(found)
+    assert "The bound near of " in render(found)
 
 
 def test_another_program_bounds_nobody() -> None:

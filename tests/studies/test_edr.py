@@ -17,6 +17,7 @@ from edgeopt.studies.edr import SYSTEM
 from edgeopt.studies.edr.policies import FRAMEWISE, INFORMED, OFFLINE, least_rounds, solve
 from edgeopt.studies.edr.tables import cost_parts, simulated
 from edgeopt.studies.pages.study import document, plot
+from edgeopt.studies.pictures.canvas import lead
 from tests.draws import some
 from tests.edr.tiny import forced_excess
 from tests.oracles.edr import plain
@@ -306,15 +307,11 @@ def test_pictures_can_be_read(name: str) -> None:
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
-    best = table["value"].idxmin()
-    assert (
-        f"{case.entries[best].title} has the least cost, {table.loc[best, 'value']:.4g}"
-        in (titles["cost"])
-    )
+    best = lead(case)
+    assert f"Of the cost of {case.entries[best].title}, " in titles["cost"]
     energy = table.loc[best, "energy_cost"] / table.loc[best, "value"]
-    assert f"{100 * energy:.0f}\N{NO-BREAK SPACE}% for energy" in titles["cost"]
-    lead = simulated(case)["saddle_point"]
-    exceeded = np.asarray(lead.violations).sum(axis=1).mean()
+    assert f"{100 * energy:.0f}\N{NO-BREAK SPACE}% is for energy" in titles["cost"]
+    exceeded = np.asarray(simulated(case)[best].violations).sum(axis=1).mean()
     assert ("keeps the caps" if not exceeded else f"exceeds the cap in {exceeded:.2g}") in (
         titles["energy"]
     )
@@ -331,10 +328,9 @@ def test_page_counts_every_frame(day: Study, tmp_path: Path) -> None:
     assert "The instance has 24 frames" in text
     assert "Penalised cost per run" in text
     assert "Exceeded capped frames" in text
-    assert not re.search(r"\b(nan|None|inf|profit|failed)\b", text.split("Claims, checked")[0])
+    assert not re.search(r"\b(nan|None|inf|profit|failed)\b", re.split(r"All \d+ claims", text)[0])
     written = pd.read_csv(tmp_path / "frames.csv")
     assert len(written) == 24 * len(day.cases[0].trajectories)
-    assert page.count("<summary>Every frame: ") == len(day.cases[0].trajectories)
 
 
 def test_sources_and_what_they_are_made_of() -> None:

@@ -183,9 +183,10 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
     assert table["value"].idxmax() == "sg"
+    half = case.trajectories[lead(case)].reward[:, :4].mean()
+    said = f"After 4 of 8 slots, {case.entries[lead(case)].title} is at {half:.2f}"
+    assert titles["value_over_time"].startswith(said)
     table = table.drop(index="sg")
-    best = table["value"].idxmax()
-    assert f"{table.loc[best, 'value']:.4g} ms over 8 slots" in titles["value_over_time"]
     fastest = table["latency"].idxmin()
     assert (
         f"{case.entries[fastest].title} in {table.loc[fastest, 'latency']:.3g} ms"
@@ -202,7 +203,7 @@ def test_without_infida_the_best_policy_is_shown() -> None:
     best = case.best()
     assert best is not None
     assert lead(case) == best["policy"]
-    assert case.entries[lead(case)].title in SYSTEM.reporting.pictures[-1].title(case)
+    assert case.entries[lead(case)].title in SYSTEM.reporting.pictures[0].title(case)
 
 
 @pytest.mark.long
@@ -215,7 +216,7 @@ def test_page_says_which_policies_the_bound_is_valid_for(steady: Study, tmp_path
     assert "Gain per request (ms)" in text
     assert "Exceeded node budgets" in text
     assert "idn.theorem5_1" in text
-    assert not re.search(r"\b(nan|None|inf|profit|failed)\b", text.split("Claims, checked")[0])
+    assert not re.search(r"\b(nan|None|inf|profit|failed)\b", re.split(r"All \d+ claims", text)[0])
 
 
 def test_notes_count_changes_of_the_requests() -> None:

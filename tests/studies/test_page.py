@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,9 +13,10 @@ import pandas as pd
 import pytest
 
 from edgeopt.errors import OptionError, QualityWarning
-from edgeopt.studies import Benchmark, BenchmarkEntry, study
-from edgeopt.studies.pages.study import pictures_of, plot, render
-from edgeopt.studies.sentences import findings, lead, title
+from edgeopt.studies import Benchmark, BenchmarkEntry, find_system, study
+from edgeopt.studies.pages.study import pictures_of, plot, recipe, render
+from edgeopt.studies.pictures import overview
+from edgeopt.studies.sentences import findings, lead, sentence, title
 from edgeopt.studies.wording import percent, portion
 from tests.studies.stopping import SYSTEM, Offers, bounding
 
@@ -65,7 +67,8 @@ def assert_self_contained(page: str) -> Reader:
     """Check that a page loads nothing and that its links lead somewhere."""
     reader = Reader(page)
     for reference in reader.references:
-        assert reference.startswith(("#", "data:"))
+        beside = re.fullmatch(r"\w+\.(csv|json)", reference)
+        assert beside or reference.startswith(("#", "data:"))
     assert "@import" not in page
     assert not re.search(r"url\((?!#)", page)
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|import)\s*\(", page)
@@ -80,11 +83,17 @@ def test_page_is_self_contained_and_whole(stopped: Study, tmp_path: Path) -> Non
     assert page == tmp_path / "deep" / "report" / "index.html"
     reader = assert_self_contained(page.read_text(encoding="utf-8"))
     for key in ("case0", "case1"):
-        for section in ("summary", "table", "pictures", "claims"):
+        for section in ("summary", "pictures", "table", "notes"):
             assert f"{key}-{section}" in reader.identifiers
         for picture in ("policies", "value_over_time"):
             assert f"{key}-{picture}" in reader.identifiers
-    assert "provenance" in reader.identifiers
+    places = [reader.identifiers.index(f"case0-{one}") for one in ("summary", "pictures",
+              "policies", "value_over_time", "table", "notes")]  # fmt: skip
+    places += [reader.identifiers.index(one) for one in ("data", "again")]
+    assert places == sorted(places)
+    beside = [one for one in reader.references if one.endswith((".csv", ".json"))]
+    assert len(beside) == 4
+    assert all((page.parent / one).exists() for one in beside)
     text = " ".join(reader.text)
     assert not re.search(r"\b(nan|None|inf)\b", text)
     for case in stopped.cases:
@@ -163,10 +172,7 @@ def test_logs_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
             rows = written[(written["instance"] == case.name) & (written["policy"] == name)]
             assert rows["slot"].tolist() == list(range(trajectory.horizon))
             assert rows["reward"].sum() == pytest.approx(case.values(name).mean())
-            assert f"<summary>Every slot: {case.entries[name].title}</summary>" in page
-    marked = page.count('<td class="bad">')
-    assert marked == int((written["broken"] > 0).sum()) > 0
-    assert page.count("<details>") == len(written.groupby(["instance", "policy"]))
+    assert 'href="slots.csv"' in page
 
 
 def test_the_bound_of_each_policy_is_named_where_it_is_its_own() -> None:
@@ -201,10 +207,14 @@ def test_document_of_several_instances_is_a_list(stopped: Study) -> None:
 
 def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     case = stopped.case("long")
-    best = case.best()
-    assert best is not None
+    first = case.standings.first
+    assert first is not None
     titles = {picture.name: picture.title(case) for picture in stopped.system.reporting.pictures}
-    assert titles["value_over_time"].startswith(f"{best['group']} ends with the most")
+    reached = case.trajectories[first.policy].reward.cumsum(axis=1).mean(axis=0)
+    half = int((reached < reached[-1] / 2).sum()) + 1
+    assert titles["value_over_time"] == (
+        f"{first.named} has half of its reward after {half} of 12 slots"
+    )
     with pytest.raises(OptionError, match="choose from policies, value_over_time"):
         plot(case, "ratio")
 
@@ -291,7 +301,11 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     ]
     page = render(stopped)
     for case in stopped.cases:
-        assert page.index(lead(case)) < page.index(f"<h3>{title(case)}")
+        more = lead(case).removeprefix(sentence(case)).strip()
+        assert page.count(sentence(case)) == 1
+        assert not more or page.count(more) == 1
+        told = page.index(sentence(case))
+        assert told < page.index("<h3>Reward of each policy as a share of its bound", told)
     assert "offline benchmark" not in page
 
 
@@ -323,3 +337,28 @@ def test_what_is_broken_seldom_never_reads_as_nothing() -> None:
     assert portion(0.0) == percent(0.0)
     assert portion(0.004, 0) == f"less than {percent(0.01, 0)}"
     assert portion(0.006, 0) == percent(0.01, 0)
+
+
+def test_the_lines_of_python_make_the_same_study() -> None:
+    record = find_system("idn")
+    source = record.instances.sources["topology_2"]
+    instance, said = source.make(rng=3), f"topology_2: {source.title}"
+    made = study({"topology_2": instance}, ["infida", "olag"], runs=2, rng=3, claims=False,
+                 provenance=[said])  # fmt: skip
+    lines = recipe(made).splitlines()
+    assert len(lines) == 3
+    again = lines[-1].removesuffix(".page('report')").replace(")", ", claims=False)")
+    names: dict[str, Any] = {}
+    exec("\n".join([*lines[:-1], f"found = {again}"]), names)
+    columns = ["policy", "value", "gap"]
+    pd.testing.assert_frame_equal(names["found"].table[columns], made.table[columns])
+    assert "instance = instance" in recipe(study(Offers(5), system=SYSTEM, runs=3))
+
+
+def test_every_policy_and_number_of_the_first_picture_is_read_aloud(stopped: Study) -> None:
+    for case in stopped.cases:
+        said = overview.said(case.standings)
+        for one in case.standings.rows:
+            assert f"{one.title} {case.objective.ratio(one.ratio.centre)}" in said
+            assert one.violations in said
+        assert said in html.unescape(render(stopped))

@@ -224,9 +224,6 @@ def test_the_view_of_a_study_is_the_view() -> None:
     assert shown._repr_html_() == of_study._repr_html_()
     pd.testing.assert_frame_equal(shown.table, of_study.table)
     assert of_study.svg in result._repr_html_()
-    from edgeopt.studies.pages.study import render
-
-    assert of_study.svg in render(result)
 
 
 def test_errors_are_told_in_the_text() -> None:

@@ -8,13 +8,12 @@ import numpy as np
 
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.tolerance import relative_gap
-from edgeopt.studies.drawing import Bar, Bars, Lanes, Line, Panels, Span, shown_of
+from edgeopt.studies.drawing import Bar, Bars, Lanes, Line, Span, shown_of
 from edgeopt.studies.edr.tables import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider
-from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead, lead_and_best
-from edgeopt.studies.sentences import ONLY_HINDSIGHT
-from edgeopt.studies.wording import distinct, number, percent, plural, uncapitalised
+from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead
+from edgeopt.studies.wording import distinct, number, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +35,10 @@ _COST_COLOURS: Final = colours(
 )
 
 
+_ROWS: Final = 8
+"""Most policies in a picture."""
+
+
 def _parts(case: Case) -> dict[str, dict[str, float]]:
     """Mean over the runs of every part, by policy."""
     return {
@@ -47,25 +50,19 @@ def _parts(case: Case) -> dict[str, dict[str, float]]:
 
 
 def _cost_title(case: Case) -> str:
-    best = case.best()
-    if best is None:
-        return f"Parts of the cost; {uncapitalised(ONLY_HINDSIGHT)}"
-    if not best["value"] > 0:
-        name = case.title(best)
-        lost = case.standings.price(str(best["policy"]))
-        return f"{name} has the least cost, {number(float(best['value']))}{lost}"
-    lost = case.standings.price(str(best["policy"]))
+    name = lead(case)
     parts = _parts(case)
-    first = parts[str(best["policy"])]
-    total = sum(first.values())
-    energy = first["inference energy"] + first["training energy"]
-    delay = first["inference delay"] + first["training exchange"]
+    total, title = sum(parts[name].values()), case.entries[name].title
+    if not total > 0:
+        return f"{title} has a cost of {number(total)}, which is none"
+    energy = parts[name]["inference energy"] + parts[name]["training energy"]
+    delay = parts[name]["inference delay"] + parts[name]["training exchange"]
     said = (
-        f"{case.title(best)} has the least cost, {number(total)}: "
-        f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay{lost}"
+        f"Of the cost of {title}, {percent(energy / total, 0)} is for energy and "
+        f"{percent(delay / total, 0)} for delay"
     )
-    penalty = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
-    most = max(penalty, key=lambda name: penalty[name])
+    penalty = {one: sum(of[part] for part in PENALTIES) for one, of in parts.items()}
+    most = max(penalty, key=lambda one: penalty[one])
     if not penalty[most] > 0:
         return f"{said}; no policy has penalties"
     share = percent(penalty[most] / sum(parts[most].values()), 0)
@@ -73,7 +70,8 @@ def _cost_title(case: Case) -> str:
 
 
 def _cost(case: Case) -> Bars:
-    rows = [Bar(case.entries[name].title, parts) for name, parts in _parts(case).items()]
+    parts = _parts(case)
+    rows = [Bar(case.entries[name].title, parts[name]) for name in case.order[:_ROWS]]
     bound = Line(case.label, case.benchmark.bound)
     return Bars(rows, _COST_COLOURS, [bound], f"mean {case.objective.name} of a run (points)")
 
@@ -82,12 +80,10 @@ COST = Picture(
     "cost",
     _cost_title,
     _cost,
-    "Mean over the runs; the two weights of the instance make dollars and seconds comparable. The "
-    "energy of exchanging models is part of the training energy, the time of it is the training "
-    "exchange. Late training and unserved requests are penalties, which cost more than doing the "
-    "work; at a negative price the cost of energy is left of zero. Energy above a cap has no "
-    "price; the table counts it. The line is a lower bound on the cost of every policy that keeps "
-    "the caps.",
+    "Mean over the runs. The energy of exchanging models is training energy, the time of it "
+    "training exchange. Late training and unserved requests are penalties, which cost more than "
+    "the work; at a negative price energy is left of zero. Energy above a cap has no price. The "
+    "line bounds the cost of policies that keep the caps.",
 )
 
 
@@ -169,8 +165,8 @@ def lanes(case: Case, policy: str) -> Lanes:
 ENERGY = Picture(
     "energy",
     _energy_title,
-    lambda case: Panels([lanes(case, name) for name in lead_and_best(case)]),
-    "The first run. On top, the energy of every frame: for serving and, above it, for training; "
+    lambda case: lanes(case, lead(case)),
+    "On top, the energy of every frame: for serving and, above it, for training; "
     "dark steps are caps, and energy above one has a colour of its own. Below, a lane per task: "
     "its window, and the rounds that it trains in every frame.",
 )

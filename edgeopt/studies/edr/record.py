@@ -226,7 +226,7 @@ SYSTEM = System(
     claims=Claims("edr"),
     reporting=Reporting(
         metrics=METRICS,
-        pictures=(COST, ENERGY, VALUE_OVER_TIME),
+        pictures=(ENERGY, VALUE_OVER_TIME, COST),
         logs=(FRAMES_LOG, TASKS_LOG),
         notes=_notes,
     ),

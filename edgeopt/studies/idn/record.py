@@ -192,7 +192,7 @@ SYSTEM = System(
     claims=Claims("idn"),
     reporting=Reporting(
         metrics=(LATENCY, INACCURACY, UPDATES),
-        pictures=(TRADE_OFF, VALUE_OVER_TIME, HOSTED),
+        pictures=(HOSTED, VALUE_OVER_TIME, TRADE_OFF),
         notes=_notes,
     ),
     live=LIVE,

@@ -21,8 +21,7 @@ from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.oinc.policies import apart
 from edgeopt.studies.oinc.tables import Parts, request_count, simulated
-from edgeopt.studies.pictures.canvas import INK, colours, lead, policy_styles
-from edgeopt.studies.sentences import ONLY_HINDSIGHT
+from edgeopt.studies.pictures.canvas import INK, colours, foremost, lead, policy_styles
 from edgeopt.studies.wording import distinct, number, percent, plural
 
 if TYPE_CHECKING:
@@ -33,20 +32,17 @@ if TYPE_CHECKING:
 
 
 def _weighted_title(case: Case) -> str:
-    best, kept = case.best(), case.best(kept=True)
-    if best is None:
-        return ONLY_HINDSIGHT
-    said = f"{case.title(best)} has the least {case.objective.name}, {number(best['value'])}"
-    if case.benchmark.bound > 0:
-        said += f", {percent(best['ratio'] - 1)} above the bound"
-    said += case.standings.price(str(best["policy"]))
-    if kept is not None and kept["policy"] != best["policy"]:
-        said += (
-            f"; {case.title(kept)} has the least without a missed {case.constraint.name}, "
-            f"{number(kept['value'])}"
-        )
-    return said
+    name = lead(case)
+    latency, completion = (float(np.mean(part)) for part in simulated(case)[name].scaled_parts())
+    title, total = case.entries[name].title, latency + completion
+    if not total > 0:
+        return f"{title} has neither latency nor completion times"
+    share = percent(latency / total, 0)
+    return f"Of the {case.objective.name} of {title}, {share} is latency of requests"
 
+
+_ROWS: Final = 8
+"""Most policies in a picture."""
 
 _LOOKS: Final = colours(("mean latency", "mean completion time"))
 
@@ -54,7 +50,8 @@ _LOOKS: Final = colours(("mean latency", "mean completion time"))
 def _weighted(case: Case) -> Bars:
     instance: OincInstance = case.instance
     least = apart(case)
-    found = {name: Parts(*runs.scaled_parts()) for name, runs in simulated(case).items()}
+    runs = simulated(case)
+    found = {name: Parts(*runs[name].scaled_parts()) for name in case.order[:_ROWS]}
     rows = [_row("bound, each apart", least, bound=True)]
     rows += [_row(case.entries[name].title, parts) for name, parts in found.items()]
     return Bars(
@@ -80,9 +77,9 @@ WEIGHTED = Picture(
     "weighted",
     _weighted_title,
     _weighted,
-    "The measure by which policies are compared, and its two parts: weighted means over the "
-    "requests and over the jobs, each over its scale. The top row is a proven bound: latencies "
-    "and completion times if each kind had all CPUs to itself, which no policy can give to both.",
+    "The two parts of the value: weighted means over the requests and over the jobs, each over its "
+    "scale. The top row is a proven bound: each kind has all CPUs to itself, which no policy can "
+    "give to both.",
 )
 
 
@@ -117,7 +114,8 @@ def _latency_title(case: Case) -> str:
 def _latency(case: Case) -> Curves:
     every = max(1, request_count(case.instance))
     styles, drawn, occurring = policy_styles(case), [], [0.5, 2.0]
-    for name, trajectory in simulated(case).items():
+    for name in foremost(case):
+        trajectory = simulated(case)[name]
         at = np.sort(quotients(trajectory))
         share = 100 * np.arange(1, at.size + 1) / every
         within = percent(float(trajectory.request_success()[0]))
@@ -147,8 +145,9 @@ LATENCY = Picture(
     "latency",
     _latency_title,
     _latency,
-    "The first run: share of all requests that are answered within a multiple of their objective. "
-    "Behind the name of a policy, the share that is answered in time; refused requests are not.",
+    "The first run, of the first five policies: share of all requests that are answered within a "
+    "multiple of their objective. Behind a name, the share that is answered in time; refused "
+    "requests are not.",
 )
 
 

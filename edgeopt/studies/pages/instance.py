@@ -13,7 +13,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.studies import sentences
 from edgeopt.studies.drawing import Bar, Bars, Line, Said
 from edgeopt.studies.pictures import vector
-from edgeopt.studies.pictures.canvas import policy_styles
+from edgeopt.studies.pictures.canvas import lead, policy_styles
 from edgeopt.studies.wording import (
     beside,
     capitalised,
@@ -91,7 +91,7 @@ def view_of(case: Case) -> View:
     parts = [_bars(case, rows, numbers)]
     live = case.system.live
     if live is not None and live.lanes is not None:
-        parts.append(vector.lanes(live.lanes(case, _shown(case))))
+        parts.append(vector.lanes(live.lanes(case, lead(case))))
     svg = vector.document(f"{case.system.title}: policies and the proven bound", text, parts)
     return View(text, numbers, _table(rows), svg, _written(case, rows), case)
 
@@ -193,14 +193,6 @@ def _ends(row: Mapping[Any, Any]) -> str:
     if row["spread"] == "equal":
         return "same in all"
     return beside({"value_low": row["low"], "value_high": row["high"], **row}, "value")
-
-
-def _shown(case: Case) -> str:
-    """Name the policy whose run is drawn: the first one, if it keeps the service constraint."""
-    first = case.standings.first
-    if first is None or not (first.keeps or case.constraint.soft):
-        return next(iter(case.entries))
-    return first.policy
 
 
 def _of_bound(case: Case) -> str:

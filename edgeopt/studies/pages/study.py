@@ -13,16 +13,17 @@ from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
 from edgeopt.studies.pictures.canvas import inline_svg, standalone_svg, svg
-from edgeopt.studies.pictures.figure import draw
+from edgeopt.studies.pictures.figure import draw, drawn_and_said
 from edgeopt.studies.sentences import (
     ends_heading,
     findings,
-    headlines,
     lead,
     of_checks,
     of_own_bounds,
+    sentence,
     title,
 )
+from edgeopt.studies.wording import uncapitalised
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class _Drawing(NamedTuple):
 
     title: str
     svg: str
+    said: str = ""
 
 
 _Drawings: TypeAlias = "dict[tuple[int | None, str], _Drawing]"
@@ -146,11 +148,11 @@ _Drawings: TypeAlias = "dict[tuple[int | None, str], _Drawing]"
 
 def _drawings(study: Study) -> _Drawings:
     """Draw every picture."""
-    drawn: _Drawings = {
-        (number, picture.name): _Drawing(picture.title(case), svg(draw(picture, case)))
-        for number, case in enumerate(study.detailed)
-        for picture in pictures_of(case)
-    }
+    drawn: _Drawings = {}
+    for number, case in enumerate(study.detailed):
+        for picture in pictures_of(case):
+            figure, said = drawn_and_said(picture, case)
+            drawn[number, picture.name] = _Drawing(picture.title(case), svg(figure), said)
     if len(study.cases) > 1:
         drawn[None, OVERALL] = _Drawing(title(study), svg(first.drawn(study.standings)))
     return drawn
@@ -168,7 +170,44 @@ def _render(study: Study, drawings: _Drawings) -> str:
             (comparison, study.comparison(comparison.name).to_dict("records"))
             for comparison in study.comparisons
         ],
+        files=[
+            ("table.csv", "the table"),
+            *((f"{log.name}.csv", uncapitalised(log.title)) for log in study.system.reporting.logs),
+            *((f"{one.name}.csv", uncapitalised(one.title)) for one in study.comparisons),
+            ("study.json", "all of it"),
+        ],
+        recipe=recipe(study),
     )
+
+
+def recipe(study: Study) -> str:
+    """Write the lines of Python that make a study again."""
+    system, settings = study.system, study.settings
+    first_line, names = next(iter(settings.provenance), ""), [case.name for case in study.cases]
+    source = first_line.partition(":")[0]
+    known = system.instances.sources.get(source)
+    instance = "instance  # the one that was studied"
+    if known is not None and first_line == f"{source}: {known.title}":
+        make = f"find_system({system.name!r}).instances.sources[{source!r}].make"
+        seeds = range(settings.seed, settings.seed + len(names))
+        every = [f"{source} {seed}" for seed in seeds]
+        instance = f"{make}({f'rng={settings.seed}' * known.seeded})"
+        if names == every:
+            named = f'f"{source} {{seed}}": {make}(rng=seed)'
+            instance = f"{{{named} for seed in range({seeds.start}, {seeds.stop})}}"
+    elif ": named instance;" in first_line:
+        instance = f"edgeopt.collection.load({source!r})"
+    chosen = list(study.cases[0].entries)
+    usual = [one.name for one in system.policies.entries if one.default]
+    policies = "" if sorted(chosen) == sorted(usual) else f", {chosen}"
+    runs = "'auto'" if settings.most else settings.runs
+    loads = ", edgeopt.collection" if "collection" in instance else ""
+    needs = "from edgeopt.studies import find_system" if "find_system" in instance else ""
+    return "\n".join(filter(None, (
+        f"import edgeopt{loads}" + (f"; {needs}" if needs else ""),
+        f"instance = {instance}",
+        f"edgeopt.study(instance{policies}, runs={runs}, rng={settings.seed}).page('report')",
+    )))  # fmt: skip
 
 
 def _overall(study: Study, drawings: _Drawings) -> dict[str, Any]:
@@ -184,19 +223,20 @@ def _summary(
     compared: Case | Study, key: str, wide: _Drawing, bounds: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
     """Gather the words, and the first picture for wide and for narrow windows."""
-    prefix = f"{key}-{first.FIRST.name}"
-    narrow = svg(first.drawn(compared.standings, narrow=True, bounds=bounds))
+    prefix, found = f"{key}-{first.FIRST.name}", compared.standings
+    narrow, said = svg(first.drawn(found, narrow=True, bounds=bounds)), first.said(found)
+    answer = sentence(compared)
     return {
         "key": key,
-        "lead": lead(compared),
-        "headlines": headlines(compared),
+        "sentence": answer,
+        "more": lead(compared).removeprefix(answer).strip(),
         "findings": findings(compared),
         "picture": {
-            "id": prefix,
-            "title": wide.title,
-            "caption": first.CAPTION,
-            "svg": inline_svg(wide.svg, prefix=f"{prefix}-", label=wide.title),
-            "narrow": inline_svg(narrow, prefix=f"{prefix}-narrow-", label=wide.title),
+            "name": first.FIRST.name,
+            "title": first.heading(found),
+            "caption": first.caption(found),
+            "svg": inline_svg(wide.svg, prefix=f"{prefix}-", label=said),
+            "narrow": inline_svg(narrow, prefix=f"{prefix}-narrow-", label=said),
         },
     }
 
@@ -205,9 +245,9 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
     """Gather what the template shows of one case."""
     key = f"case{number}"
     best = case.winner
-    shown = view_of(case)
+    summary = _summary(case, key, drawings[number, first.FIRST.name], first.bounds_of(case))
     return {
-        **_summary(case, key, drawings[number, first.FIRST.name], first.bounds_of(case)),
+        **summary,
         "case": case,
         "information": any(case.information.values()),
         "ends": ends_heading(case),
@@ -223,21 +263,18 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
         ],
         "best": None if best is None else best["policy"],
         "pictures": [
+            summary["picture"],
             *(
                 {
                     "name": picture.name,
                     "title": one.title,
                     "caption": picture.caption,
-                    "svg": inline_svg(one.svg, prefix=f"{key}-{picture.name}-", label=one.title),
+                    "svg": inline_svg(
+                        one.svg, prefix=f"{key}-{picture.name}-", label=one.said or one.title
+                    ),
                 }
                 for picture in case.system.reporting.pictures
                 for one in [drawings[number, picture.name]]
             ),
-            {
-                "name": "view",
-                "title": "Every policy against the proven bound",
-                "caption": shown.text,
-                "svg": shown.svg,
-            },
         ],
     }

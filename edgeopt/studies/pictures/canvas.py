@@ -8,8 +8,9 @@ import re
 import textwrap
 import warnings
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from edgeopt.studies.pictures.compact import compact
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.results import Case
+
+DrawnT = TypeVar("DrawnT")
 
 INK = "#23272e"
 """Text, frames and reference lines; follows the text colour of the page."""
@@ -206,7 +209,7 @@ def outside(value: float, ends: tuple[float, float], sides: tuple[str, str]) -> 
     return f" ({side} the axis)" if side else ""
 
 
-def in_style(drawing: Callable[[], Figure]) -> Figure:
+def in_style(drawing: Callable[[], DrawnT]) -> DrawnT:
     """Call a function that draws, in the common style."""
     import matplotlib as mpl
 
@@ -266,15 +269,14 @@ def inline_svg(drawing: str, *, prefix: str, label: str) -> str:
     Its property ``--least`` is the width at which its smallest text can still be read; where a
     window has less, the picture scrolls in its own box.
     """
-    svg = drawing[drawing.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = compact(drawing)
     svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: found[1] + prefix, svg)
+    svg = re.sub(rf"(<text[^>]*?);?fill:{INK}", r"\1", svg)
     svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
     # Versions of matplotlib write it in one property or in several.
-    svg = re.sub(r"font: ([\w ]*?[\d.]+px) [^;\"]*", r"font: \1 var(--font)", svg)
-    svg = re.sub(r"font-family: [^;\"]*", "font-family: var(--font)", svg)
+    svg = re.sub(r"font:([\w ]*?[\d.]+px) [^;\"]*", r"font:\1 var(--font)", svg)
     # A unit is a point; texts have their sizes in units.
-    sizes = re.findall(r"font(?:-size)?: [\w ]*?([\d.]+)px", svg)
+    sizes = re.findall(r"font(?:-size)?:[\w ]*?([\d.]+)px", svg)
     smallest = min((float(size) for size in sizes), default=_LEGIBLE)
     least = _LEGIBLE * _size(drawing)[0] / smallest
     head = (
@@ -333,15 +335,15 @@ def svg(figure: Figure) -> str:
 
 
 def lead(case: Case) -> str:
-    """Name the policy to show in detail: the reference if it takes part, else the best one."""
-    if case.system.policies.reference in case.entries:
-        return case.system.policies.reference
-    best = case.best()
-    return next(iter(case.entries)) if best is None else str(best["policy"])
+    """Name the policy to show in detail: the one that the first sentence names."""
+    first = case.standings.first
+    return next(iter(case.entries)) if first is None else first.policy
 
 
-def lead_and_best(case: Case) -> list[str]:
-    """Name the policy to show in detail and, if that is another one, the best."""
-    best = case.best()
-    names = [lead(case)] + ([] if best is None else [str(best["policy"])])
-    return list(dict.fromkeys(names))
+FOREMOST: Final = 5
+"""Most policies that a picture has a curve of."""
+
+
+def foremost(case: Case) -> list[str]:
+    """Name the policies of which a picture has a curve, the best first."""
+    return case.order[:FOREMOST]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import ceil, isfinite, nan
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.studies.drawing import SUM, Bars, Curves, Lanes, Panels, visible
+from edgeopt.studies.drawing import SUM, Bars, Curves, Lanes, Panels, aloud, visible
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import BAND, HATCHES, INK, MUTED, PAPER
 
@@ -28,6 +28,9 @@ _SHARE: Final = 0.85
 
 _BESIDE: Final = 6
 """With more entries a legend stands to the right of curves, else below."""
+
+_LEAST, _MOST = 2.4, 3.0
+"""Inches of the axes of bars and lanes, so that pictures side by side are alike."""
 
 _LONG: Final = 22
 """Letters of the longest entry of which three fit into a row of a legend."""
@@ -82,15 +85,20 @@ class _Legend:
 
 def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     """Draw a picture of a case in the common style."""
-
-    def made() -> Figure:
-        found = picture.draw(case)
-        return figure(found) if isinstance(found, DESCRIBED) else found
-
-    drawn = canvas.in_style(made)
+    drawn, _ = drawn_and_said(picture, case)
     if titled:
         canvas.entitle(drawn, picture.title(case))
     return drawn
+
+
+def drawn_and_said(picture: Picture, case: Case) -> tuple[Figure, str]:
+    """Draw a picture, and say what it shows to one who does not see it."""
+
+    def made() -> tuple[Figure, str]:
+        found = picture.draw(case)
+        return (figure(found), aloud(found)) if isinstance(found, DESCRIBED) else (found, "")
+
+    return canvas.in_style(made)
 
 
 def figure(found: Lanes | Bars | Curves | Panels) -> Figure:
@@ -106,6 +114,8 @@ def figure(found: Lanes | Bars | Curves | Panels) -> Figure:
     legend = _Legend()
     for place, (axes, one) in enumerate(zip(grid, panels.parts, strict=True)):
         _DRAW[type(one)](axes, one, legend)
+        # Lanes that are alone are named by the title of the picture.
+        axes.set_title("" if count == 1 and isinstance(one, Lanes) else getattr(one, "title", ""))
         if place and panels.abreast:
             axes.set_ylabel("")
         if place < count - 1 and not panels.abreast:
@@ -121,8 +131,8 @@ def _height(found: Lanes | Bars | Curves) -> float:
     if isinstance(found, Curves):
         return 2.8
     if isinstance(found, Bars):
-        return 0.65 + 0.25 * max(1, len(found.rows))
-    return 0.65 + 0.34 * max(1.0, sum(map(found.height, found.lanes)))
+        return max(_LEAST, 0.65 + 0.25 * len(found.rows))
+    return min(max(_LEAST, 0.65 + 0.34 * sum(map(found.height, found.lanes))), _MOST)
 
 
 def _pattern(colour: str, place: int, edge: str = PAPER) -> dict[str, Any]:
@@ -147,14 +157,15 @@ def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:
             box = (floor - 0.5 * (1 - _SHARE) - high, high - low)
             filled = _pattern(found.styles[one.style], list(found.styles).index(one.style))
             axes.broken_barh([(one.begin, one.end - one.begin)], box, **filled)
+    drawn = {one.style for spans in found.lanes.values() for one in filter(visible, spans)}
     for place, (style, colour) in enumerate(found.styles.items()):
-        legend.area(style, colour, place)
+        if style in drawn:
+            legend.area(style, colour, place)
     canvas.in_rows(axes, list(found.lanes))
     axes.set_yticks(middles, list(found.lanes))
     axes.set_ylim(floor or 1.0, 0.0)
     axes.set_xlim(0, found.end or 1.0)
     axes.set_xlabel(f"{found.axis}{f' ({found.more})' if found.more else ''}")
-    axes.set_title(found.title)
 
 
 def _bars(axes: Axes, found: Bars, legend: _Legend) -> None:
@@ -213,7 +224,6 @@ def _curves(axes: Axes, found: Curves, legend: _Legend) -> None:
         axes.set_xlim(*found.across)
     axes.set_xlabel(found.xlabel)
     axes.set_ylabel(found.ylabel)
-    axes.set_title(found.title)
     if found.up is not None:
         canvas.fit_y(axes, found.up, linear="y" not in found.log)
     ends = axes.get_ylim()

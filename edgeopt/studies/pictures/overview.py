@@ -12,7 +12,7 @@ from edgeopt.studies import sentences
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, NARROW, PAPER, WIDTH
-from edgeopt.studies.wording import number
+from edgeopt.studies.wording import capitalised, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,17 +23,8 @@ if TYPE_CHECKING:
     from edgeopt.studies.results import Case
     from edgeopt.studies.standings import Standing, Standings
 
-CAPTION: Final = (
-    "Bold, with a larger mark: the policy that the first sentence names. "
-    "Value over the tightest bound that is valid for the policy, the vertical line; hollow: no "
-    "bound is valid for the policy, and the value is over the reference bound. Thin lines are "
-    "intervals, with fewer than ten repetitions ranges; where there is none, the value is exact "
-    "or the same in all, or lies within its dot. Blue: better than all others that it was chosen "
-    "from. Small dots are instances. Right margin: violated constraints per run. "
-    "Rows are sorted by their value, those that violate constraints last. Grey, below the "
-    "line: policies with hindsight. Orange: proven ratio to the bound. Where no bound is positive, "
-    "the values themselves, and the bound of each policy as a stroke."
-)
+ROWS: Final = 8
+"""Most policies in the picture; all of them are in the table."""
 
 _BEST: Final = "#0072b2"
 _PROVEN: Final = "#d55e00"
@@ -52,6 +43,60 @@ def drawn(
     return canvas.in_style(lambda: _draw(values, narrow, bounds))
 
 
+def heading(found: Standings) -> str:
+    """Say what the picture shows, where the sentence above it says what was found."""
+    if any(isfinite(one.ratio.centre) for one in found.rows):
+        share = "as a share" if found.objective.sense == "max" else "as a multiple"
+        return f"{capitalised(found.objective.name)} of each policy {share} of its bound"
+    return f"{capitalised(found.objective.name)} of each policy, and its bound"
+
+
+def caption(found: Standings) -> str:
+    """Say what the marks of the picture mean, those that are drawn."""
+    rows = shown(found)
+    bounds: dict[str, int] = {}
+    for one in rows:
+        if one.bounded:
+            value = f" {found.objective.amount(one.bound)}" if isfinite(one.bound) else ""
+            name = f"{one.label}{value}"
+            bounds[name] = bounds.get(name, 0) + 1
+    several = [f"{name} for {count}" if len(bounds) > 1 else name for name, count in bounds.items()]
+    kinds = {one.ratio.kind for one in rows}
+    sure = f"{percent(found.pairs.confidence, 0)} intervals"
+    parts = {
+        f"Bound: {'; '.join(several)}.": bool(bounds),
+        f"Thin lines: {sure}.": "interval" in kinds,
+        "Thin lines: ranges.": "range" in kinds,
+        "Large: the policy that is named above.": found.first in rows and not found.crowned,
+        "Blue: better than all others that it was chosen from.": found.crowned,
+        "Hollow: no bound is valid for it.": not all(one.bounded for one in rows),
+        "Small dots: instances.": any(one.each.size for one in rows),
+        "Orange: proven beforehand.": any(isfinite(one.guarantee) for one in rows),
+        "Grey: knows the future.": not all(one.causal for one in rows),
+        f"The table has all {len(found.rows)} policies.": len(rows) < len(found.rows),
+    }
+    return " ".join(part for part, true in parts.items() if true)
+
+
+def said(found: Standings) -> str:
+    """Read the picture aloud, a policy after the other."""
+    parts = []
+    for one in shown(found):
+        ends = found.ends(one)
+        value = (
+            found.objective.ratio(one.ratio.centre) if isfinite(one.ratio.centre) else one.amount
+        )
+        lost = "" if isnan(one.violated) else f", {one.violations}"
+        parts.append(f"{one.title} {value}{f' ({ends})' if ends else ''}{lost}")
+    return f"{heading(found)}: {'; '.join(parts)}."
+
+
+def shown(found: Standings) -> list[Standing]:
+    """Return the policies that are drawn: the first ones, and one to name beside the first."""
+    rows, other = list(found.rows[:ROWS]), found.other
+    return rows if other is None or other in rows else [*rows[:-1], other]
+
+
 def bounds_of(case: Case) -> dict[str, float]:
     """Return the tightest bound that is valid for each policy, else the reference bound."""
     own = {one.policy: case.bound_of(one.policy) * one.bounded for one in case.standings.rows}
@@ -62,9 +107,9 @@ def bounds_of(case: Case) -> dict[str, float]:
 
 
 def _draw(found: Standings, narrow: bool, bounds: Mapping[str, float]) -> Figure:
-    rows, scale = found.rows, 100.0 if found.objective.sense == "max" and not bounds else 1.0
-    each = 0.36 if narrow else 0.25
-    figure = canvas.blank(width=NARROW if narrow else WIDTH, height=1.6 + each * len(rows))
+    rows, scale = shown(found), 100.0 if found.objective.sense == "max" and not bounds else 1.0
+    height = 1.6 + 0.36 * len(rows) if narrow else max(3.4, 1.6 + 0.25 * len(rows))
+    figure = canvas.blank(width=NARROW if narrow else WIDTH, height=height)
     axes = figure.subplots()
     marks: list[float] = []
     for place, one in enumerate(rows):
@@ -140,5 +185,5 @@ FIRST: Final = Picture(
     "policies",
     sentences.title,
     lambda case: drawn(case.standings, bounds=bounds_of(case)),
-    CAPTION,
+    "",  # a page writes one of what is drawn
 )

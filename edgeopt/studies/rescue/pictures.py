@@ -12,7 +12,6 @@ from edgeopt.studies.drawing import (
     Curves,
     Lanes,
     Line,
-    Panels,
     Said,
     Span,
     shown_of,
@@ -73,10 +72,8 @@ def _safety_title(case: Case) -> str:
         return f"Every policy lets some {name}s fail"
     if not best["value"] > kept["value"]:
         return f"No policy that lets {name}s fail earns more than {case.title(kept)}"
-    return (
-        f"Safety costs {percent(1 - kept['value'] / best['value'], 0)} of the profit of "
-        f"{case.standings.of(str(best['policy'])).named}"
-    )
+    cost, name = percent(1 - kept["value"] / best["value"], 0), str(best["policy"])
+    return f"Safety costs {cost} of the profit of {case.standings.of(name).named}"
 
 
 def _failing(case: Case, row: Any) -> float:
@@ -151,22 +148,13 @@ def failed_tasks(instance: RescueInstance, served: NDArray[np.float64]) -> NDArr
     return failed
 
 
-def _chosen(case: Case) -> list[str]:
-    """Name the best policy of all and, if that one fails tasks, the best that keeps them all."""
-    rows = [case.best(), case.best(kept=True)]
-    found = list(dict.fromkeys(str(row["policy"]) for row in rows if row is not None))
-    return found or [lead(case)]
-
-
 def _gantt_title(case: Case) -> str:
-    said = []
-    for policy in _chosen(case):
-        trajectory = case.trajectories[policy]
-        failed = int(np.asarray(trajectory.violations)[0].sum())
-        profit = number(float(trajectory.total[0]), 4)
-        kept = plural(failed, "reserved task") if failed else "none"
-        said.append(f"{case.entries[policy].title} earns {profit} and fails {kept}")
-    return f"In the first run, {'; '.join(said)}"
+    policy = lead(case)
+    trajectory = case.trajectories[policy]
+    failed = int(np.asarray(trajectory.violations)[0].sum())
+    profit = number(float(trajectory.total[0]), 4)
+    kept = plural(failed, "reserved task") if failed else "no reserved task"
+    return f"In the first run, {case.entries[policy].title} earns {profit} and fails {kept}"
 
 
 _WINDOW, _FAILED, _WORK = "reserved window", "failed task", "reserved work"
@@ -232,10 +220,9 @@ def lanes(case: Case, policy: str) -> Lanes:
 GANTT = Picture(
     "gantt",
     _gantt_title,
-    lambda case: Panels([lanes(case, policy) for policy in _chosen(case)]),
-    "The first run. Upper half of a lane: retraining runs, a colour and a pattern per profile. "
-    "Lower half: windows of reserved tasks, filled by the share of each slot that serves them; the "
-    "window of a task that is not finished in time is red. A planned outage takes the whole lane.",
+    lambda case: lanes(case, lead(case)),
+    "Upper half of a lane: retraining runs, by profile. Lower half: windows of reserved tasks, "
+    "filled by the share of each slot that serves them.",
 )
 
 

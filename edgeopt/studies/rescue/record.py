@@ -175,7 +175,7 @@ SYSTEM = System(
     claims=Claims("rescue", given=_solved),
     reporting=Reporting(
         metrics=(UTILISATION,),
-        pictures=(SAFETY, GANTT, VALUE_OVER_TIME),
+        pictures=(GANTT, VALUE_OVER_TIME, SAFETY),
         notes=_notes,
     ),
     live=LIVE,

@@ -11,22 +11,13 @@ from edgeopt.studies.drawing import (
     Curve,
     Curves,
     Lanes,
-    Line,
-    Panels,
-    Said,
     Span,
     shown_of,
 )
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider, uncertified
-from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead, policy_styles
-from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_label
-from edgeopt.studies.tapfinger.tables import (
-    average,
-    fewest_in_system,
-    shortest_flow_times,
-    simulated,
-)
+from edgeopt.studies.pictures.canvas import INK, colours, foremost, lead, policy_styles
+from edgeopt.studies.tapfinger.tables import shortest_flow_times, simulated
 from edgeopt.studies.wording import distinct, number, percent, plural
 
 if TYPE_CHECKING:
@@ -67,9 +58,9 @@ def _flow_times(case: Case) -> Curves:
     # Each task alone and at its best speed: what is above is impossible.
     at, share = _whole(least, longest)
     drawn.append(Curve("impossible for all", at, share, INK, (0, (1, 1)), share, 101.0, step=True))
-    means = {name: float(run.flow_time.mean()) for name, run in runs.items() if run.flow_time.size}
-    for name in sorted(means, key=lambda name: means[name]):
-        title = f"{case.entries[name].title}, {number(means[name], 3)}"
+    for name in foremost(case) if case.instance.tasks else ():
+        mean = float(runs[name].flow_time.mean())
+        title = f"{case.entries[name].title}, {number(mean, 3)}"
         x, y = _whole(runs[name].flow_time, longest)
         drawn.append(Curve(title, x, y, styles[name].colour, styles[name].dashes, step=True))
     return Curves(
@@ -92,96 +83,10 @@ FLOW_TIMES = Picture(
     "flow_times",
     _flow_times_title,
     _flow_times,
-    "Share of the tasks of all runs that are complete within a flow time. The legend lists the "
-    "policies by mean flow time. The shaded area is impossible for every policy: it is above the "
-    "distribution in which each task has its cluster to itself and runs as fast as its speeds and "
-    "the noise allow.",
-)
-
-
-_LOWEST: Final = 0.6
-"""Where a logarithmic axis begins; smaller values are drawn there."""
-
-
-def _in_system(case: Case) -> dict[str, Floats]:
-    """Return the mean number of tasks in the system, by policy, all of one length."""
-    found = {name: run.accumulation.mean(axis=0) for name, run in simulated(case).items()}
-    longest = max(1, *(curve.size for curve in found.values()))
-    return {name: np.pad(curve, (0, longest - curve.size)) for name, curve in found.items()}
-
-
-def _accumulation_title(case: Case) -> str:
-    if not case.instance.tasks:
-        return "There are no tasks"
-    found = _in_system(case)
-    name = lead(case)
-    peak = float(found[name].max())
-    worst = max(found, key=lambda n: float(found[n].max()))
-    least = int(fewest_in_system(case, found[name].size).max())
-    said = f"{case.entries[name].title} has {_count(peak)} tasks in the system at most"
-    if worst != name:
-        said += f", {case.entries[worst].title} {_count(float(found[worst].max()))}"
-    return f"{said}; no policy can have fewer than {least}"
-
-
-def _count(mean: float) -> str:
-    return f"{mean:g}" if mean == round(mean) else number(mean, 3)
-
-
-def _accumulation(case: Case) -> Panels:
-    found, styles = _in_system(case), policy_styles(case)
-    slots = next(iter(found.values())).size
-    edges = np.arange(slots + 1)
-    floor = np.maximum(_LOWEST, fewest_in_system(case, slots))
-    least = np.append(floor, floor[-1])
-    above = [
-        Curve("under every policy", edges, least, MUTED, "-", np.full(slots + 1, _LOWEST), least,
-              step=True)
-    ]  # fmt: skip
-    below = []
-    for name, curve in found.items():
-        title, (colour, style, *_) = case.entries[name].title, styles[name]
-        held = np.maximum(_LOWEST, np.append(curve, curve[-1]))
-        above.append(Curve(title, edges, held, colour, style, step=True))
-        mean = np.append(0.0, curve.cumsum()) / max(1, case.instance.tasks)
-        below.append(Curve(title, edges, np.maximum(_LOWEST, mean), colour, style))
-    return Panels(
-        [
-            Curves(
-                "slot", ylabel, drawn, lines, across=(0, slots), log={"y": 2},
-                up=(_LOWEST, 1.15 * max(2.0, *(float(np.max(one.y)) for one in drawn))),
-            )
-            for ylabel, drawn, lines in (
-                ("tasks in the system", above, []),
-                ("flow time so far, mean\nover all tasks (slots)", below, _bounds(case)),
-            )
-        ]
-    )  # fmt: skip
-
-
-def _bounds(case: Case) -> list[Line]:
-    """Return the bounds on the ends of the curves; none where weights differ."""
-    if np.unique(case.instance.weight).size != 1:
-        return []
-    found = []
-    for name in (CHANGING, FIXED):
-        mean = average(case.instance, case.benchmarks[name].bound)
-        if mean > 0:
-            said = [Said("", f", {number(mean, 3)}")]
-            found.append(Line(bound_label(case, name), mean, said))
-    return found
-
-
-ACCUMULATION = Picture(
-    "accumulation",
-    _accumulation_title,
-    _accumulation,
-    "Mean over the runs. Above: tasks in the system, which have arrived and are not complete; the "
-    "bottom is zero. Every policy has at least the shaded ones: no task is complete before it "
-    "would be alone, and all clusters together complete no more tasks by any slot than one machine "
-    "that serves the least remaining work first. Below: flow time so far, which ends at the mean "
-    "flow time; the lines are bounds on that end, BOUND(any) for every policy, BOUND(fixed) for "
-    "those that never change the bundle of a running task.",
+    "Share of the tasks of all runs that are complete within a flow time, of the first five "
+    "policies with their means. The shaded area is impossible: it is above the distribution in "
+    "which each task has its cluster to itself and runs as fast as its speeds and the noise "
+    "allow.",
 )
 
 

@@ -13,6 +13,7 @@ from edgeopt.instances.tapfinger.data import build
 from edgeopt.instances.tapfinger.generate import small as random_instance
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES, write_plan
+from edgeopt.studies.pictures.values import VALUE_OVER_TIME
 from edgeopt.studies.system import (
     Claims,
     Instances,
@@ -24,7 +25,7 @@ from edgeopt.studies.system import (
     System,
 )
 from edgeopt.studies.tapfinger.learners import LEARNERS
-from edgeopt.studies.tapfinger.pictures import ACCUMULATION, FLOW_TIMES, GANTT, LIVE
+from edgeopt.studies.tapfinger.pictures import FLOW_TIMES, GANTT, LIVE
 from edgeopt.studies.tapfinger.policies import (
     BENCHMARKS,
     CHANGING,
@@ -248,7 +249,7 @@ SYSTEM = System(
     learned=LEARNED,
     reporting=Reporting(
         metrics=METRICS,
-        pictures=(FLOW_TIMES, ACCUMULATION, GANTT),
+        pictures=(GANTT, VALUE_OVER_TIME, FLOW_TIMES),
         logs=(CLUSTERS_LOG, TASKS_LOG),
         comparisons=(THREE_CLUSTERS,),
         notes=_notes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import importlib
 import inspect
 import re
@@ -63,6 +64,21 @@ def test_public_names_are_those_reviewed() -> None:
     reviewed = PUBLIC.read_text(encoding="utf-8").splitlines()
     assert sorted(NAMES) == reviewed
     assert len(reviewed) <= MOST
+
+
+PLAIN = 262
+"""Public functions and classes without an example; whoever adds a name shows its use."""
+
+
+def test_public_names_show_their_use() -> None:
+    without = 0
+    for name in NAMES:
+        module, _, attribute = name.rpartition(".")
+        target = getattr(importlib.import_module(module), attribute)
+        exempt = inspect.isclass(target) and issubclass(target, BaseException | enum.Enum)
+        if callable(target) and not exempt:
+            without += "Examples\n---" not in (inspect.getdoc(target) or "")
+    assert without <= PLAIN
 
 
 def exported() -> set[tuple[str, str]]:

@@ -61,6 +61,13 @@ class Spread:
         but one, ``"none"`` if one is not finite; then the centre is the mean.
     count
         Number of repetitions.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Spread, spread
+    >>> found = spread([1.0, 2.0, 3.0, 2.0] * 5)
+    >>> round(found.centre, 3), found.low < found.centre < found.high
+    (1.861, True)
     """
 
     centre: float

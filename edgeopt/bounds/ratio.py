@@ -42,6 +42,13 @@ class Ratio:
         Ends of the confidence interval; below ten runs, the least and the largest run.
     bound
         The proven upper bound, in units of profit.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Ratio, competitive_ratio
+    >>> ratio = competitive_ratio([4.0, 5.0, 6.0, 5.0], 10.0)
+    >>> ratio.value, ratio.bound
+    (0.5, 10.0)
     """
 
     value: Estimate
@@ -74,6 +81,13 @@ def competitive_ratio(profits: ArrayLike, bound: ArrayLike, *, confidence: float
     OptionError
         If there are fewer than two runs, a number is not finite, the bound is not positive, or
         the confidence is outside (0, 1).
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import competitive_ratio
+    >>> ratio = competitive_ratio([4.0, 5.0, 6.0, 5.0], 10.0)
+    >>> round(ratio.value, 3), round(ratio.low, 3), round(ratio.high, 3)
+    (0.5, 0.4, 0.6)
     """
     above = real_numbers("bound", bound)
     if not np.isfinite(above).all() or (above <= 0).any():

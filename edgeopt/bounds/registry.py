@@ -46,6 +46,13 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
     PluginWarning
         If what another package offers is broken, or takes an identifier that is in use. It is left
         out.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import claims
+    >>> list(claims("rescue.theorem2*"))
+    ['rescue.theorem2', 'rescue.theorem2.plan', 'rescue.theorem2.algorithm',
+    'rescue.theorem2.published']
     """
     return _select([pattern] if pattern is None or isinstance(pattern, str) else list(pattern))
 

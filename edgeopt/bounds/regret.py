@@ -192,6 +192,13 @@ def regret(
     OptionError
         If a number is not finite, the solution in hand is better than its bound, a series does
         not fit the horizon, or there is but one run.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import regret
+    >>> found = regret([[1.0, 2.0], [2.0, 2.0]], [2.0, 3.0])
+    >>> found.value
+    1.5
     """
     table = finite_numbers("outcomes", outcomes)
     if table.ndim not in (1, 2) or table.shape[-1] == 0:

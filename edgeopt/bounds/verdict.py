@@ -129,6 +129,14 @@ class Verdict:
     factor
         By what factor the guarantee could be stronger on the instance before it failed: 1 where it
         is tight or violated, infinite where no factor makes it fail; NaN when vacuous.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.bounds import Verdict
+    >>> [verdict] = edgeopt.check("rescue.theorem2")
+    >>> str(verdict.verdict), verdict.instance
+    ('holds', 'tight(0.5)')
     """
 
     claim: str

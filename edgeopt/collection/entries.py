@@ -143,6 +143,13 @@ class Entry:
         ``by``, ``date``.
     source, licence
         Of the data.
+
+    Examples
+    --------
+    >>> from edgeopt.collection import Entry, entry
+    >>> named = entry("rescue-paper-k2-t30")
+    >>> named.system, named.goal, round(named.offline.gap, 6)
+    ('rescue', 'max', 0.0)
     """
 
     name: str
@@ -245,6 +252,12 @@ def entry(name: str) -> Entry:
     ------
     OptionError
         If there is no instance of that name.
+
+    Examples
+    --------
+    >>> from edgeopt.collection import entry
+    >>> entry("rescue-paper-k2-t30").offline.status
+    'optimal'
     """
     return _found(name, _entries())
 
@@ -291,6 +304,12 @@ def best(name: str) -> float:
     ------
     OptionError
         If there is no instance of that name.
+
+    Examples
+    --------
+    >>> from edgeopt.collection import best
+    >>> round(best("rescue-paper-k2-t30"), 4)
+    2.9683
     """
     return entry(name).offline.best
 
@@ -299,6 +318,13 @@ def table() -> pd.DataFrame:
     """Return all entries as one frame, a row per instance.
 
     Columns are those of `Entry`, with ``offline_`` and ``online_`` before the names of their parts.
+
+    Examples
+    --------
+    >>> from edgeopt.collection import table
+    >>> frame = table()
+    >>> len(frame), list(frame.columns[:3])
+    (60, ['name', 'system', 'kind'])
     """
     import pandas as pd
 

@@ -85,6 +85,14 @@ def edf_order(server: Ints, end: Ints, servers: int) -> tuple[Ints, Ints]:
         Task indices, shape [H].
     offset
         Shape [K+1]; the tasks of server k are ``order[offset[k]:offset[k+1]]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edf import edf_order
+    >>> order, offset = edf_order(np.array([0, 1, 0]), np.array([5, 2, 3]), 2)
+    >>> order, offset
+    (array([2, 0, 1]), array([0, 2, 3]))
     """
     order = np.lexsort((end, server)).astype(np.int64)
     offset = np.searchsorted(server[order], np.arange(servers + 1)).astype(np.int64)
@@ -113,6 +121,16 @@ def edf_serve(
     Returns
     -------
     The work done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edf import edf_serve
+    >>> remaining = np.array([2.0, 3.0])
+    >>> edf_serve(np.array([0, 1]), np.array([0, 0]), np.array([1, 3]), remaining, 0, 2.5)
+    2.5
+    >>> remaining
+    array([0. , 2.5])
     """
     left = capacity
     for i in order:
@@ -166,6 +184,18 @@ def edf_feasible(
     The plan is served by the very operations of `edf_serve`, which are monotone in floating point
     too: a server that is blocked for less time than assumed has no more left of any task, to the
     last bit. So what is accepted here never fails, in whatever unit work is measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edf import edf_feasible
+    >>> order, start, end = np.array([0, 1]), np.array([0, 0]), np.array([1, 3])
+    >>> demand, capacity = np.array([2.0, 3.0]), np.full(4, 2.0)
+    >>> [
+    ...     edf_feasible(order, start, end, demand, demand.copy(), capacity, 0, free)
+    ...     for free in (0, 1, 2)
+    ... ]
+    [True, True, False]
     """
     n = order.size
     if n == 0:
@@ -242,6 +272,15 @@ def demand_criterion(
     -------
     None if every deadline can be met; otherwise the conflict of fewest tasks, the most overloaded
     one among those.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edf import demand_criterion
+    >>> demand_criterion(
+    ...     np.array([0, 0]), np.array([1, 2]), np.array([3.0, 4.0]), np.full(3, 2.0)
+    ... )
+    IntervalLoad(first=0, last=2, tasks=(0, 1), demand=7, offer=6)
     """
     left = demand if remaining is None else remaining
     ahead = np.flatnonzero(end >= slot)
@@ -275,6 +314,19 @@ def interval_loads(
         Work that each task needs, shape [n].
     capacity
         What each slot offers, shape [T].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edf import interval_loads
+    >>> loads = interval_loads(
+    ...     np.array([0, 1]), np.array([1, 2]), np.array([3.0, 2.0]), np.full(3, 2.0)
+    ... )
+    >>> for load in loads:
+    ...     print(load)
+    IntervalLoad(first=0, last=1, tasks=(0,), demand=3, offer=4)
+    IntervalLoad(first=0, last=2, tasks=(0, 1), demand=5, offer=6)
+    IntervalLoad(first=1, last=2, tasks=(1,), demand=2, offer=4)
     """
     offered = np.concatenate(([0.0], np.cumsum(capacity)))
     for a in np.unique(start):

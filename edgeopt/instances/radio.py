@@ -34,37 +34,86 @@ _WEAK = 1e-6  # power ratio below which adding 1 would lose digits
 
 
 def decibel_to_ratio(decibel: ArrayLike) -> NDArray[Any]:
-    """Convert decibels to a power ratio."""
+    """Convert decibels to a power ratio.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import decibel_to_ratio
+    >>> decibel_to_ratio([0, 10, 20])
+    array([  1.,  10., 100.])
+    """
     return np.asarray(10.0 ** (np.asarray(decibel, dtype=np.float64) / 10.0))
 
 
 def ratio_to_decibel(ratio: ArrayLike) -> NDArray[Any]:
-    """Convert a positive power ratio to decibels."""
+    """Convert a positive power ratio to decibels.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import ratio_to_decibel
+    >>> ratio_to_decibel([1, 10, 100])
+    array([ 0., 10., 20.])
+    """
     return np.asarray(10.0 * np.log10(np.asarray(ratio, dtype=np.float64)))
 
 
 def dbm_to_watt(dbm: ArrayLike) -> NDArray[Any]:
-    """Convert dBm (decibels relative to a milliwatt) to watt."""
+    """Convert dBm (decibels relative to a milliwatt) to watt.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import dbm_to_watt
+    >>> dbm_to_watt([0, 30])
+    array([0.001, 1.   ])
+    """
     return decibel_to_ratio(dbm) / 1e3
 
 
 def milliwatt_to_watt(milliwatt: ArrayLike) -> NDArray[Any]:
-    """Convert milliwatt to watt."""
+    """Convert milliwatt to watt.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import milliwatt_to_watt
+    >>> float(milliwatt_to_watt(200))
+    0.2
+    """
     return np.asarray(milliwatt, dtype=np.float64) / 1e3
 
 
 def megahertz_to_hertz(megahertz: ArrayLike) -> NDArray[Any]:
-    """Convert megahertz to hertz."""
+    """Convert megahertz to hertz.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import megahertz_to_hertz
+    >>> float(megahertz_to_hertz(3))
+    3000000.0
+    """
     return np.asarray(megahertz, dtype=np.float64) * 1e6
 
 
 def megabytes_to_megabit(megabytes: ArrayLike) -> NDArray[Any]:
-    """Convert units of 10^6 bytes to units of 10^6 bits."""
+    """Convert units of 10^6 bytes to units of 10^6 bits.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import megabytes_to_megabit
+    >>> float(megabytes_to_megabit(2.5))
+    20.0
+    """
     return np.asarray(megabytes, dtype=np.float64) * (MEGABYTE_BITS / 1e6)
 
 
 def thermal_noise_dbm(bandwidth: ArrayLike) -> NDArray[Any]:
-    """Return the power of thermal noise within a bandwidth in Hz, in dBm (-109.2 dBm at 3 MHz)."""
+    """Return the power of thermal noise within a bandwidth in Hz, in dBm (-109.2 dBm at 3 MHz).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import thermal_noise_dbm
+    >>> round(float(thermal_noise_dbm(3e6)), 1)
+    -109.2
+    """
     return THERMAL_NOISE_DBM_PER_HZ + ratio_to_decibel(bandwidth)
 
 
@@ -81,6 +130,12 @@ def noise_watt(density: ArrayLike, bandwidth: ArrayLike) -> NDArray[Any]:
     Returns
     -------
     W.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import noise_watt
+    >>> f"{noise_watt(-174.0, 1e6):.3g} W"
+    '3.98e-15 W'
     """
     return np.asarray(dbm_to_watt(density) * np.asarray(bandwidth))
 
@@ -98,6 +153,13 @@ def interference_watt(received: ArrayLike, heard: ArrayLike) -> NDArray[Any]:
     Returns
     -------
     Interference on the link from j to k, W, shape [J, J]; its sender and receiver do not count.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import interference_watt
+    >>> interference_watt([[1.0, 2.0]], [[0.0, 1.0], [1.0, 0.0]])
+    array([[1., 0.],
+           [0., 2.]])
     """
     power = np.where(heard, received, 0.0)
     np.fill_diagonal(power, 0.0)
@@ -109,6 +171,12 @@ def path_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:
     r"""Return the loss over a distance in an urban macro cell.
 
     :math:`128.1 + 37.6 \log_{10}(r)` dB with r in kilometres (3GPP TR 36.942, 2 GHz).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import path_loss_decibel
+    >>> path_loss_decibel([0.1, 1.0]).round(1)
+    array([ 90.5, 128.1])
     """
     distance = np.asarray(kilometres, dtype=np.float64)
     return np.asarray(128.1 + 37.6 * np.log10(distance))
@@ -119,6 +187,12 @@ def small_cell_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:
 
     :math:`140.7 + 36.7 \log_{10}(r) + 4` dB with r in kilometres (3GPP TR 36.814, 2 GHz, and 4 dB
     on top).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import small_cell_loss_decibel
+    >>> small_cell_loss_decibel([0.1, 1.0]).round(1)
+    array([108. , 144.7])
     """
     distance = np.asarray(kilometres, dtype=np.float64)
     return np.asarray(140.7 + 36.7 * np.log10(distance) + 4.0)
@@ -137,6 +211,12 @@ def shannon_rate(bandwidth: ArrayLike, signal_to_noise: ArrayLike) -> NDArray[An
     Returns
     -------
     Rate in bit/s; in Mbit/s if the bandwidth is in MHz.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import shannon_rate
+    >>> shannon_rate(1e6, [1, 3])
+    array([1000000., 2000000.])
     """
     ratio = np.asarray(signal_to_noise, dtype=np.float64)
     weak = np.log1p(ratio) / np.log(2.0)
@@ -156,5 +236,11 @@ def transmission_seconds(megabytes: ArrayLike, rate: ArrayLike) -> NDArray[Any]:
     Returns
     -------
     Seconds.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.radio import transmission_seconds
+    >>> float(transmission_seconds(2.5, 1e7))
+    2.0
     """
     return np.asarray(np.asarray(megabytes) * MEGABYTE_BITS / np.asarray(rate))

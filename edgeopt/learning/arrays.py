@@ -124,6 +124,13 @@ def layer_norm(
     -------
     numpy.ndarray
         Shape [..., D].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.learning import layer_norm
+    >>> layer_norm(np.array([1.0, 2.0, 3.0]), np.ones(3), np.zeros(3)).round(3)
+    array([-1.225,  0.   ,  1.225])
     """
     centred = values - values.mean(axis=-1, keepdims=True)
     variance = np.square(centred).mean(axis=-1, keepdims=True)

@@ -71,6 +71,13 @@ class Certificate:
         The program: numbers as texts.
     content
         The rest of the file: point, multipliers and claim.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import Certificate, LinearProgram, solve
+    >>> certificate = solve(LinearProgram([1, 2], [[1, 1]], 3, 3, 0)).certificate()
+    >>> certificate.kind, certificate.bound
+    ('linear-program', 3.0)
     """
 
     kind: str

@@ -87,6 +87,13 @@ class Explanation:
     cost
         Sum over the repaired sides of their changes, relative to the side or to the unit of its
         row, whichever is larger.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import Explanation, LinearProgram, explain
+    >>> explanation = explain(LinearProgram([1, 1], [[1, 1]], 5, 5, 0, 2))
+    >>> explanation.feasible, len(explanation.conflict)
+    (False, 3)
     """
 
     feasible: bool

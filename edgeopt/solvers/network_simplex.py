@@ -221,6 +221,16 @@ class TransportSimplex:
     ------
     InputError
         If an amount is negative or not a number, or shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.solvers.network_simplex import TransportSimplex
+    >>> ends, sink = np.array([0, 2, 4]), np.array([0, 1, 0, 1])
+    >>> simplex = TransportSimplex(ends, sink, np.array([4.0, 3.0]), np.array([5.0, 5.0]))
+    >>> flow = simplex.solve(np.array([1.0, 3.0, 2.0, 6.0]), np.array([100.0, 100.0]))
+    >>> flow.amount
+    array([2., 3., 2.])
     """
 
     def __init__(
@@ -372,6 +382,13 @@ class TransportPlan:
         there is no plan.
     size
         Sum of the absolute values of the terms of both, which their rounding is measured by.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers.network_simplex import TransportPlan, transport
+    >>> plan = transport([4, 3], [5, 5], [[1, 3], [2, 6]])
+    >>> plan.objective, plan.bound
+    (14.0, 14.0)
     """
 
     status: Status

@@ -56,6 +56,15 @@ class CasadiNlp:
     ------
     InstanceError
         If shapes do not fit or bounds cross.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> from edgeopt.solvers import CasadiNlp, solve
+    >>> x = casadi.SX.sym("x")
+    >>> solution = solve(CasadiNlp(x, x + 4 / x, lower=0.1, upper=10, start=[1], convex=True))
+    >>> round(solution.objective, 6)
+    4.0
     """
 
     variables: Any

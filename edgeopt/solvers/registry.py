@@ -488,6 +488,12 @@ def backends(*, installed: bool | None = None) -> list[Backend]:
     -----
     PluginWarning
         If an installed backend is faulty, or has a name that is in use. It is left out.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import backends
+    >>> [one.name for one in backends() if one.name in ("highs", "scip", "gurobi")]
+    ['highs', 'scip', 'gurobi']
     """
     known = {backend.name: backend for backend in _TABLE}
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):

@@ -151,6 +151,13 @@ class Solution:
     sizes
         Sums of the absolute values of the terms that objective and bound are added up from, where
         they are known: differences that are rounding against them count as none.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import LinearProgram, Solution, solve
+    >>> solution = solve(LinearProgram([1, 2], [[1, 1]], 3, 3, 0))
+    >>> solution.quality.value, solution.objective, solution.bound, solution.values
+    ('optimal', 3.0, 3.0, array([3., 0.]))
     """
 
     status: Status

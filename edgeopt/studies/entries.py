@@ -318,6 +318,14 @@ class PolicyEntry(Part):
         Name of the bound that `guarantee` is a share of, by default the reference bound.
     follows
         Name of the benchmark whose plan it follows.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import PolicyEntry, find_system
+    >>> from edgeopt.studies.registry import policies
+    >>> first = policies(find_system("rescue"))[0]
+    >>> first.name, first.group
+    ('offers', 'Competing offers')
     """
 
     name: str

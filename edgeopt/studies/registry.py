@@ -32,7 +32,14 @@ ALL: Final = "all"
 
 
 def systems() -> list[str]:
-    """Return the names of all systems, edgeopt's own first."""
+    """Return the names of all systems, edgeopt's own first.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import systems
+    >>> systems()
+    ['rescue', 'idn', 'oinc', 'edr', 'tapfinger']
+    """
     own = registry.built_in(registry.SYSTEMS)
     offered = {point.name for point in _offered(registry.SYSTEMS)}
     return [*own, *sorted(offered - set(own))]
@@ -78,6 +85,12 @@ def find_system(name: str) -> System:
     -----
     PluginWarning
         If a plugin offers a system under a name of edgeopt's own.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> find_system("rescue").title
+    'RESCUE: model retraining on the leftover capacity of edge servers'
     """
     offered = [point for point in _offered(registry.SYSTEMS) if point.name == name]
     own = registry.built_in(registry.SYSTEMS).get(name)

@@ -411,6 +411,15 @@ class Study:
         One per instance.
     settings
         Settings of the study.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import Study
+    >>> study = edgeopt.study(generate(horizon=20), ["offers", "srs"], runs=20, claims=False)
+    >>> list(study.table["policy"]), list(study.table["violated"] > 0)
+    (['offers', 'srs'], [False, True])
     """
 
     system: System

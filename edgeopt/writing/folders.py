@@ -136,6 +136,12 @@ def checked_name(name: str) -> str:
     ------
     OutputError
         If it would lead to another folder, or cannot be a file name.
+
+    Examples
+    --------
+    >>> from edgeopt.writing import checked_name
+    >>> checked_name("report")
+    'report'
     """
     plain = name.isprintable() and not set(name) & set('/\\:*?"<>|')
     if not plain or name.startswith(".") or not 0 < len(os.fsencode(name)) <= 200:

@@ -75,6 +75,12 @@ class Parameter:
     OptionError
         If the range is empty or holds no whole number, the simple value lies outside it, it is to
         range over orders of magnitude and reaches down to 0, or counts and is not whole.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds.search.space import Parameter
+    >>> Parameter("servers", 1, 5, whole=True)
+    Parameter(name='servers', low=1, high=5, whole=True, simple=None, log=False, count=False)
     """
 
     name: str
@@ -241,6 +247,14 @@ def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpac
         Draws an instance from a seed.
     kind
         Class of the instances.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds.search.space import of_seeds
+    >>> from edgeopt.instances.rescue import RescueInstance, small
+    >>> of_seeds("small", small, RescueInstance)
+    ParameterSpace(name='small', parameters=1 value, build=partial,
+    instance_type=RescueInstance)
     """
     parameters = (Parameter("seed", 0, _SEEDS, whole=True),)
     return ParameterSpace(name, parameters, partial(_drawn, draw), kind)

@@ -61,6 +61,13 @@ class EdrHistory(Record, prefix="history.", axes=_AXES):
     Notes
     -----
     The paper has no such day. A policy that looks at it knows more than one that does not.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import EdrHistory
+    >>> history = EdrHistory(price=[20.0] * 24)
+    >>> history.price.shape
+    (24,)
     """
 
     price: Floats | None = field(

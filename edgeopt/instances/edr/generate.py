@@ -123,6 +123,12 @@ def generate(
     -----
     Zhu et al., section V-A, prints the machines, the channel, the models, and where its traces are
     from. Chosen here: all series, windows, objectives, speeds, batches and the headroom.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import generate
+    >>> generate(sites=4, tasks=3, frames=6, slots=4, rng=7)
+    EdrInstance(frames=6, slots=4, sites=4, tasks=3, types=4)
     """
     check_sizes(sites=sites, frames=frames, slots=slots, types=types)
     check_room("frames * slots * sites * sites", frames, slots, sites, sites)

@@ -16,6 +16,12 @@ def small(rng: int | np.random.Generator) -> EdrInstance:
     in numbers of order one, without ties. About half of the frames have a cap, between nothing and
     a little more than the energy of serving at average sites and training at an even rate; some
     sites have little room. Objectives rule out some routes, but every request has one.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> small(0)
+    EdrInstance(frames=3, slots=2, sites=2, tasks=1, types=1)
     """
     generator = source(rng)
     frames, slots, sites, tasks, types = (int(generator.integers(a, b)) for a, b in _SIZES)

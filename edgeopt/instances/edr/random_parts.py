@@ -86,6 +86,12 @@ def rounds_needed(
     -----
     Zhu et al., section II, the number of global iterations; after Li et al., On the convergence of
     FedAvg on non-IID data, theorem 3.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import rounds_needed
+    >>> rounds_needed(sites=10, clients=5, rounds_bound="corrected")
+    3
     """
     check_choice("rounds_bound", rounds_bound, get_args(RoundsBound))
     for name, value in (("sites", sites), ("clients", clients), ("local_steps", local_steps)):

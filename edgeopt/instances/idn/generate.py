@@ -72,6 +72,12 @@ def catalogue() -> Catalogue:
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, Table II.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import catalogue
+    >>> catalogue().names
+    ('608p', '512p', '416p', '320p', '3.99', '8.09', '10.10', '14.02', 'tiny-416', 'tiny-288')
     """
     names, accuracy, size, titan, gtx = zip(*_TABLE, strict=True)
     return Catalogue(
@@ -266,6 +272,12 @@ def generate(
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, section VI-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import generate
+    >>> generate(horizon=5, rng=7)
+    IdnInstance(nodes=36, models=600, tasks=20, types=40, horizon=5, alpha=1)
     """
     check_choice("popularity", popularity, ("fixed", "sliding"))
     check_choice("arrivals", arrivals, ("exact", "multinomial"))

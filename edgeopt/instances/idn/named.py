@@ -21,6 +21,12 @@ def small(rng: int | np.random.Generator, *, own_cost: bool = False) -> IdnInsta
         Seed or generator.
     own_cost
         Whether the instance brings its own table of costs, drawn from a few whole numbers.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> small(0)
+    IdnInstance(nodes=5, models=3, tasks=2, types=3, horizon=2, alpha=0)
     """
     check_flag("own_cost", own_cost)
     generator = source(rng)

@@ -87,6 +87,13 @@ def topology_1() -> Network:
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, section VI-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import topology_1
+    >>> network = topology_1()
+    >>> len(network.tier), len(network.edges)
+    (36, 35)
     """
     return tree({0: 1, 1: 1, 2: 2, 3: 4, 4: 3})
 
@@ -114,6 +121,13 @@ def topology_2(missing: int = 2) -> Network:
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, section VI-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import topology_2
+    >>> network = topology_2()
+    >>> len(network.tier), len(network.edges)
+    (5, 4)
     """
     check_whole("missing", missing, 1, 3)
     return tree({tier: 2 if tier == 4 else 1 for tier in range(5) if tier != missing})

@@ -74,6 +74,12 @@ def link_rates(
     -----
     Zeng et al., section III and the set-up of its evaluation. Latencies of the literal
     interpretation can be compared with the paper's; they say nothing about a radio.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import link_rates
+    >>> (link_rates("literal", [0.1, 0.5], 0.2, 20e6) / 1e6).round(1)
+    array([354.4, 360.6])
     """
     check_channel(channel)
     distance, power, bandwidth = (

@@ -121,6 +121,12 @@ def generate(
     Notes
     -----
     Zeng et al., section V-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import generate
+    >>> generate(sites=3, devices=5, slots=10, rng=7)
+    OincInstance(slots=10, devices=5, sites=3, jobs=24)
     """
     check_flag("drift", drift)
     check_whole("jobs", jobs)
@@ -219,6 +225,12 @@ def small(rng: int | np.random.Generator) -> OincInstance:
 
     At most 3 slots, 3 devices, 3 sites and 3 jobs (perhaps none), in numbers of order one, without
     ties. Most requests can meet their objective alone, but not always together.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> small(0)
+    OincInstance(slots=3, devices=2, sites=2, jobs=1)
     """
     draw = generator(rng)
     slots, devices, sites = (int(draw.integers(1, 4)) for _ in range(3))

@@ -173,6 +173,13 @@ def from_bundled(**options: Any) -> RescueInstance:
 
     Takes the settings of `build`; without any, the default instance is the same every time. It
     equals what `from_raw` builds from the raw files with the same settings.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import from_bundled
+    >>> from_bundled(rng=0)
+    RescueInstance(servers=4, devices=14, profiles=5, horizon=100, max_duration=60,
+    reserved=16, arrivals='exclusive', beyond='hold')
     """
     return build(read_tables(FOLDER), **options)
 

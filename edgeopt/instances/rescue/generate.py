@@ -161,6 +161,13 @@ def generate(
     Retraining on Underutilized Edges: capacity 5-10 TMAC per slot, 3 MHz, 100 mW, 0.15-0.45 km,
     8-32 MB up and 1-4 MB down, weights 0.5-10, and the ranges above. Chosen here: accuracy model,
     profit curves, path loss, noise, mean durations and their spreads, placement of windows.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> generate(servers=2, devices=4, horizon=20, rng=7)
+    RescueInstance(servers=2, devices=4, profiles=5, horizon=20, max_duration=40, reserved=16,
+    arrivals='exclusive', beyond='hold')
     """
     check_sizes(servers=servers, devices=devices, profiles=profiles, horizon=horizon)
     check_room("horizon * devices", horizon, devices)

@@ -42,7 +42,14 @@ if TYPE_CHECKING:
 
 
 class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task",)):
-    """Reserved tasks of all servers, one entry per task; windows include both of their slots."""
+    """Reserved tasks of all servers, one entry per task; windows include both of their slots.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import ReservedTasks
+    >>> ReservedTasks(server=[0, 1], start=[2, 0], end=[6, 3], demand=[8.0, 2.0])
+    ReservedTasks(tasks=2)
+    """
 
     server: Integers = field(
         "task", symbol="k_i", least=0, message="must be a server, counted from 0", of="server",

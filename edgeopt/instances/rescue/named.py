@@ -37,6 +37,12 @@ def tight(eps: float) -> RescueInstance:
     Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
     Edges, Theorem 2. The proof prints the ratio as :math:`1/2 - \epsilon`, which would contradict
     Theorem 1; its own numbers give :math:`1 / (2 - \epsilon)`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import tight
+    >>> tight(0.1).horizon
+    2
     """
     check_real("eps", eps, "(0, 1)")
     profit = np.zeros((2, 3, 1, 1, 1))
@@ -71,6 +77,13 @@ def small(
         Whether to draw reserved tasks, up to 3.
     arrivals, beyond
         Passed to `RescueInstance`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> small(0)
+    RescueInstance(servers=2, devices=2, profiles=1, horizon=3, max_duration=1, reserved=2,
+    arrivals='exclusive', beyond='hold')
     """
     check_flag("reserved", reserved)
     check_choice("arrivals", arrivals, ("exclusive", "independent"))

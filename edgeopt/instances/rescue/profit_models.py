@@ -325,6 +325,13 @@ def fit_log_profile(work: ArrayLike, gain: ArrayLike) -> LogFit:
     ------
     InstanceError
         If shapes differ, an entry is not finite, a work is not positive, or all are equal.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import fit_log_profile
+    >>> fit = fit_log_profile([1.0, 2.0, 4.0, 8.0], [0.7, 1.1, 1.6, 2.2])
+    >>> round(float(fit.gain), 3), round(float(fit.curvature), 3)
+    (0.996, 1.008)
     """
     u = frozen_array("work", work, ("point",))
     y = frozen_array("gain", gain, ("point",), {"point": u.size})

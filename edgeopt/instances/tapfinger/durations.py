@@ -90,6 +90,12 @@ def expected_durations(instance: TapFingerInstance) -> Floats:
     Slots, shape [N, K, A, B], 0 where the bundle is not allowed; exactly ``instance.duration``
     without noise. The error is below 0.001 slots for a noise from 0.0001 on and durations of up to
     100 slots, as refining the grid shows; it may reach a slot for a noise below 0.000001.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import expected_durations, small
+    >>> expected_durations(small(0)).shape
+    (3, 2, 4, 4)
     """
     noise = instance.noise
     if noise == 0.0:
@@ -116,6 +122,12 @@ def shortest_durations(instance: TapFingerInstance) -> Ints:
     -------
     Slots, shape [N, K, A, B], 0 where the bundle is not allowed; exactly ``instance.duration``
     without noise.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import shortest_durations, small
+    >>> shortest_durations(small(0)).shape
+    (3, 2, 4, 4)
     """
     if instance.noise == 0.0:
         return instance.duration
@@ -312,6 +324,12 @@ def scenario_durations(instance: TapFingerInstance, scenario: int) -> Ints:
     ------
     OptionError
         If the scenario is not a whole number from 0 to 2**63 - 1.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import scenario_durations, small
+    >>> scenario_durations(small(0), 0).shape
+    (3, 3, 4, 4)
     """
     check_whole("scenario", scenario)
     if instance.noise == 0.0:

@@ -225,6 +225,12 @@ def generate(
     Notes
     -----
     Li et al., section V-A to V-D.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import generate
+    >>> generate(tasks=12, rng=7)
+    TapFingerInstance(clusters=3, tasks=12, kinds=2, largest=(16, 16))
     """
     check_choice("workload", workload, ("synthetic", "pointer"))
     check_flag("single_start", single_start)
@@ -299,6 +305,12 @@ def small(rng: int | np.random.Generator) -> TapFingerInstance:
     At most 3 clusters of up to 4 CPU cores and 4 GPUs, 2 kinds and 4 tasks, no bundle above (3, 3),
     no noise. Speeds are drawn for every bundle, so that a larger one may be slower; half of the
     kinds slow down, and half of the instances allow one start per cluster and slot only.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> small(0)
+    TapFingerInstance(clusters=3, tasks=3, kinds=2, largest=(3, 3))
     """
     generator = source(rng)
     clusters, kinds, tasks = (int(generator.integers(a, b)) for a, b in _SIZES)

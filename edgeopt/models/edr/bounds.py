@@ -102,6 +102,14 @@ def frame_comparator(
     -----
     Zhu et al., the comparator of the regret. Requests that do not fit are left unserved, at the
     price of `unserved_price`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import frame_comparator
+    >>> best = frame_comparator(small(1), 0)
+    >>> best.feasible, best.rounds.shape
+    (True, (3,))
     """
     if not 0 <= frame < instance.frames:
         raise InputError("frame", f"must be one of the {instance.frames} frames", value=frame)

@@ -99,6 +99,14 @@ def colocation_matrix(
     Zhu et al., problem P, declared in Pyomo by `colocation`.
     Routes that (1c) or (1e) rule out have no columns. Rounds are done and requests are served once,
     neither less nor more: with negative prices more would pay.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import colocation_matrix
+    >>> from edgeopt.solvers import solve
+    >>> solve(colocation_matrix(small(1))).quality.value
+    'optimal'
     """
     limit = check_cap(instance, cap)
     columns = colocation_columns(instance)

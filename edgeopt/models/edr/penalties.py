@@ -35,6 +35,13 @@ def late_price(instance: EdrInstance) -> Floats:
     Notes
     -----
     The paper does not say what becomes of rounds that are not done in time.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import late_price
+    >>> late_price(small(1)).shape
+    (3,)
     """
     total = np.where(instance.active, instance.round_cost, 0.0).sum(axis=0)
     price: Floats = FACTOR * np.maximum(total / instance.active.sum(axis=0), 0.0)
@@ -50,6 +57,13 @@ def unserved_price(instance: EdrInstance) -> Floats:
     Notes
     -----
     The paper does not say what becomes of requests that no site can serve in time.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import unserved_price
+    >>> unserved_price(small(1)).shape
+    (1,)
     """
     energy = np.where(instance.capable, instance.request_energy, 0.0).max(axis=0)
     dearest = max(float(instance.price.max()), 0.0)
@@ -74,6 +88,14 @@ def served_cap(instance: EdrInstance) -> Floats:
     -----
     The paper does not say what becomes of frames whose requests alone need more energy than the
     cap. Here requests come first.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import served_cap
+    >>> instance = small(1)
+    >>> bool((served_cap(instance) >= instance.cap - 1e-9).all())
+    True
     """
     cap = instance.cap.copy()
     for t in np.flatnonzero(np.isfinite(cap)).tolist():

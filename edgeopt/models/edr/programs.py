@@ -72,6 +72,14 @@ def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bo
     -----
     Zhu et al., problem P. Rounds are done and requests are served once, neither less nor more: with
     negative prices more would pay.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import colocation
+    >>> from edgeopt.solvers import solve
+    >>> solve(colocation(small(1))).quality.value
+    'optimal'
     """
     import pyomo.environ as pyo
 
@@ -194,6 +202,15 @@ def step_program(
     Notes
     -----
     Zhu et al., equation (7).
+
+    Examples
+    --------
+    >>> from edgeopt.models.edr import step_program
+    >>> from edgeopt.solvers import solve
+    >>> point, gradient, energy = [1.0, 1.0], [1.0, 3.0], [1.0, 1.0]
+    >>> program = step_program(point, gradient, energy, 2.0, [2.0, 2.0], 0.5)
+    >>> solve(program).quality.value
+    'optimal'
     """
     import cvxpy
 
@@ -235,6 +252,14 @@ def step_nlp(
     Notes
     -----
     Zhu et al., equation (7).
+
+    Examples
+    --------
+    >>> from edgeopt.models.edr import step_nlp
+    >>> from edgeopt.solvers import solve
+    >>> point, gradient, energy = [1.0, 1.0], [1.0, 3.0], [1.0, 1.0]
+    >>> solve(step_nlp(point, gradient, energy, 2.0, [2.0, 2.0], 0.5)).quality.value
+    'optimal'
     """
     import casadi
 

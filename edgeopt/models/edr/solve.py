@@ -297,6 +297,14 @@ def solve_offline(
     Notes
     -----
     Zhu et al., problem P, with penalties for missing rounds and unserved requests.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import solve_offline
+    >>> plan = solve_offline(small(1))
+    >>> plan.bound <= plan.objective * (1 + 1e-9)
+    True
     """
     if method not in METHODS:
         raise OptionError(f"method = {method!r}: must be one of {', '.join(METHODS)}")

@@ -405,6 +405,14 @@ def solve_cooperative(
     -----
     Si Salem et al., Toward inference delivery networks, problem (14), with potential capacities
     that cooperate instead of given ones.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import solve_cooperative
+    >>> plan = solve_cooperative(small(1))
+    >>> plan.objective <= plan.bound * (1 + 1e-9)
+    True
     """
     if solver and method == "structured":
         raise OptionError(

@@ -40,6 +40,13 @@ class Demand:
     ------
     InputError
         If shapes do not fit, or a number is negative or not finite.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand
+    >>> Demand.of(small(1)).weight
+    array([0.25, 0.25, 0.25, 0.25])
     """
 
     requests: Floats
@@ -195,6 +202,15 @@ def average_gain(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, objective of (14).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, average_gain, greedy
+    >>> instance = small(1)
+    >>> demand = Demand.of(instance)
+    >>> round(average_gain(instance, demand, greedy(instance, demand)), 3)
+    10.0
     """
     demand = demand.fitting(instance)
     hosted = checked_allocation(instance, allocation).ravel().astype(np.float64)

@@ -77,6 +77,15 @@ def useful_models(instance: IdnInstance) -> NDArray[np.bool_]:
     Returns
     -------
     Shape [V, M]; False at repositories.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import useful_models
+    >>> useful_models(small(1)).astype(int)
+    array([[0, 0],
+           [0, 1],
+           [0, 0]])
     """
     ranking = instance.ranking
     saves = (ranking.cost < ranking.repository_cost[ranking.type]) & (ranking.capacity > 0)
@@ -196,6 +205,16 @@ def gain(
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, equations (12) and (13).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, gain, greedy
+    >>> instance = small(1)
+    >>> demand = Demand.of(instance)
+    >>> best = greedy(instance, demand)
+    >>> round(gain(instance, demand.requests[0], demand.potential[0], best), 3)
+    10.0
     """
     given = _checked(instance, requests, potential, allocation)
     return float(gain_kernel(instance.ranking.columns, *given))
@@ -236,6 +255,17 @@ def supergradient(
     Si Salem et al., Toward inference delivery networks, equation (18), with the positive part that
     the printed sum lacks, and with the last rank allowed as :math:`K^*`: it often is the repository
     that closes the demand.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, supergradient
+    >>> instance = small(1)
+    >>> demand = Demand.of(instance)
+    >>> supergradient(
+    ...     instance, demand.requests[0], demand.potential[0], instance.repository
+    ... ).shape
+    (3, 2)
     """
     gradient = np.empty(instance.size.shape)
     given = _checked(instance, requests, potential, allocation)

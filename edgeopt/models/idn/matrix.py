@@ -135,6 +135,15 @@ def placement_matrix(
     -----
     Si Salem et al., Toward inference delivery networks, problem (14), declared in Pyomo by
     `placement`, with equal rows without `aggregate`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, placement_matrix
+    >>> from edgeopt.solvers import solve
+    >>> instance = small(1)
+    >>> solve(placement_matrix(instance, Demand.of(instance))).quality.value
+    'optimal'
     """
     demand = demand.fitting(instance)
     chosen = offers(instance, demand, aggregate=aggregate)
@@ -175,6 +184,15 @@ def cooperative_matrix(
     -----
     Si Salem et al., Toward inference delivery networks, problem (14) with potential capacities that
     cooperate, declared by `cooperative_placement`, with equal rows without `aggregate`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, cooperative_matrix
+    >>> from edgeopt.solvers import solve
+    >>> instance = small(1)
+    >>> solve(cooperative_matrix(instance, Demand.of(instance))).quality.value
+    'optimal'
     """
     demand = demand.fitting(instance)
     chosen = offers(instance, demand, aggregate=aggregate, cooperative=True)

@@ -56,6 +56,15 @@ def placement(instance: IdnInstance, demand: Demand, *, relax: bool = False) -> 
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, problem (14) with the gain (13).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, placement
+    >>> from edgeopt.solvers import solve
+    >>> instance = small(1)
+    >>> solve(placement(instance, Demand.of(instance))).quality.value
+    'optimal'
     """
     return _model(instance, demand.fitting(instance), relax=relax, cooperative=False)
 
@@ -97,6 +106,15 @@ def cooperative_placement(instance: IdnInstance, demand: Demand, *, relax: bool 
     -----
     Si Salem et al., Toward inference delivery networks, problem (14) with the potential capacities
     of equation (7) relaxed.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, cooperative_placement
+    >>> from edgeopt.solvers import solve
+    >>> instance = small(1)
+    >>> solve(cooperative_placement(instance, Demand.of(instance))).quality.value
+    'optimal'
     """
     return _model(instance, demand.fitting(instance), relax=relax, cooperative=True)
 

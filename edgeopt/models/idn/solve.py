@@ -74,6 +74,14 @@ def marginal_gains(
     -----
     Si Salem et al., Toward inference delivery networks, equation (32). For potentials that do not
     depend on the allocation these shrink as it grows; for those seen at run time they may not.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, marginal_gains
+    >>> instance = small(1)
+    >>> marginal_gains(instance, Demand.of(instance), instance.repository).shape
+    (3, 2)
     """
     hosted = _whole(checked_allocation(instance, allocation))
     service = service_of(instance, demand.fitting(instance), hosted)
@@ -110,6 +118,16 @@ def greedy(instance: IdnInstance, demand: Demand) -> NDArray[np.bool_]:
     constant guarantee. Earlier marginal gains are kept as upper bounds, and a model is evaluated
     again only when its bound leads (lazy greedy: Minoux, Accelerated greedy algorithms for
     maximizing submodular set functions, 1978).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, greedy
+    >>> instance = small(1)
+    >>> greedy(instance, Demand.of(instance)).astype(int)
+    array([[1, 1],
+           [0, 1],
+           [0, 0]])
     """
     allocation = np.array(instance.empty)
     allocation.flat[picks(instance, demand)] = True
@@ -360,6 +378,14 @@ def solve_placement(
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, problem (14). It is NP-hard.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import solve_placement
+    >>> plan = solve_placement(small(1))
+    >>> plan.allocation.shape, plan.objective <= plan.bound * (1 + 1e-9)
+    ((3, 2), True)
     """
     began = time.perf_counter()
     demand = Demand.of(instance) if demand is None else demand.fitting(instance)

@@ -113,6 +113,14 @@ def weighted_sum_bound(
         If the gap is not positive.
     SolverError
         If HiGHS fails.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import weighted_sum_bound
+    >>> bound = weighted_sum_bound(small(1))
+    >>> bound.latency.shape
+    (2,)
     """
     began = time.perf_counter()
     refusal = instance.refusal_latency
@@ -166,6 +174,14 @@ def least_latency(
     Returns
     -------
     The bound, s.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import least_latency
+    >>> from edgeopt.models.oinc.slot import slot_problem
+    >>> least_latency(slot_problem(small(1), 0), refusal=10.0) > 0
+    True
     """
     from edgeopt.models.oinc.slot.columns import slot_bound
 

@@ -27,6 +27,13 @@ def enough_slots(instance: OincInstance) -> int:
     """Return a number of slots within which all jobs can be done without taking from requests.
 
     After the last slot with requests, one job after the other is served at its slowest site.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import enough_slots
+    >>> enough_slots(small(1))
+    7
     """
     longest = np.ceil(instance.work / instance.speed.min())
     return instance.slots + int(longest.sum())
@@ -93,6 +100,14 @@ def joint(
     -----
     Zeng et al., problem (1). In print (1a) and (1b) sum over devices; (1d) asks for one site in
     every slot, which would let jobs move; and a job is complete when it has not been served.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import joint
+    >>> from edgeopt.solvers import solve
+    >>> solve(joint(small(1), relax=True)).quality.value
+    'optimal'
     """
     import pyomo.environ as pyo
 
@@ -243,6 +258,13 @@ def allocation_program(
     Notes
     -----
     Zeng et al., problem (3) with the assignment given.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc import allocation_program
+    >>> from edgeopt.solvers import solve
+    >>> round(solve(allocation_program([1.0, 1.0], [1.0, 1.0])).objective, 4)
+    8.0
     """
     import cvxpy
 
@@ -313,6 +335,14 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
     Notes
     -----
     Zeng et al., problem (3), where (1a) and (1b) sum over requests instead of sites.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import slot_misocp
+    >>> from edgeopt.models.oinc.slot import slot_problem
+    >>> slot_misocp(slot_problem(small(1), 0), relax=True).is_dcp()
+    True
     """
     import cvxpy
 
@@ -372,6 +402,13 @@ def joint_misocp(
     Notes
     -----
     Zeng et al., problem (1); see `joint` for the formulas.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import joint_misocp
+    >>> joint_misocp(small(1), relax=True).is_dcp()
+    True
     """
     import cvxpy
     from scipy import sparse

@@ -45,6 +45,13 @@ def unsafe_pairs(instance: RescueInstance, overlap: float = 1.0) -> NDArray[np.b
     -----
     The test is the one of the guarded policies, with the same tolerance: with another tolerance the
     relaxation without these pairs would not bound what guarded policies earn.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import unsafe_pairs
+    >>> unsafe_pairs(small(1)).shape
+    (4, 1, 1)
     """
     reserved, capacity = instance.promised, instance.capacity
     unsafe = np.zeros((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
@@ -162,6 +169,15 @@ def p1_lp_matrix(
     Notes
     -----
     Huang, Liu, Shan: RESCUE, problem P1-LP, declared in Pyomo by `p1_lp`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import p1_lp_matrix
+    >>> from edgeopt.solvers import solve
+    >>> program = p1_lp_matrix(small(1))
+    >>> program.shape, solve(program).quality.value
+    ((14, 14), 'optimal')
     """
     slots, devices, servers, profiles = instance.expected_profit.shape
     reserved, pairs = instance.promised, reserved_pairs(instance)

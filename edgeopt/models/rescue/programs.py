@@ -36,6 +36,14 @@ def p1(instance: RescueInstance) -> Any:
     Notes
     -----
     Huang, Liu, Shan: RESCUE, problem P1.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import p1
+    >>> model = p1(small(1))
+    >>> model.nvariables(), model.nconstraints()
+    (14, 14)
     """
     return _model(instance, binary=True)
 
@@ -60,6 +68,14 @@ def p1_lp(instance: RescueInstance) -> Any:
     -----
     Huang, Liu, Shan: RESCUE, problem P1-LP. In print the tag (3a) stands on the objective; the text
     means the constraint on arrivals.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import p1_lp
+    >>> from edgeopt.solvers import solve
+    >>> solve(p1_lp(small(1))).quality.value
+    'optimal'
     """
     return _model(instance, binary=False)
 

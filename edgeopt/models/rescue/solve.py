@@ -115,6 +115,14 @@ def solve_p1_lp(
     Notes
     -----
     Huang, Liu, Shan: RESCUE, problem P1-LP.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import solve_p1_lp
+    >>> plan = solve_p1_lp(small(1))
+    >>> plan.gap <= 1e-6, plan.objective <= plan.bound * (1 + 1e-9)
+    (True, True)
     """
     check_whole("threads", threads, 1, none=True)
     if solver and method not in ("auto", "direct"):

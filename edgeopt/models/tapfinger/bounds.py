@@ -62,6 +62,18 @@ def volume_bound(problem: SchedulingProblem) -> float:
     -----
     Policies that change the bundles of running tasks can fall below this: a mix of bundles may
     take less than any one of them.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import (
+    ...     optimal_schedule,
+    ...     scheduling_problem,
+    ...     volume_bound,
+    ... )
+    >>> problem = scheduling_problem(small(1))
+    >>> volume_bound(problem) <= optimal_schedule(problem).objective
+    True
     """
     return fluid_bounds(problem, fastest(problem), least_volumes(problem))
 
@@ -178,6 +190,13 @@ def mixed_volumes(instance: TapFingerInstance) -> Ints:
     -----
     With ``speed = tanh(g / 16)`` that slows down, bundles of 5, 7 and 7 GPUs take 19 GPU-slots, and
     every fixed bundle takes at least 20, if switching costs nothing.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import mixed_volumes
+    >>> mixed_volumes(small(1)).shape
+    (2, 2, 2)
     """
     never = np.iinfo(np.int64).max
     allowed = instance.duration > 0
@@ -313,6 +332,14 @@ def flow_bound(
         If the method is unknown.
     SolverError
         If HiGHS fails.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import flow_bound
+    >>> bound = flow_bound(small(1))
+    >>> round(bound.value, 3), bound.method
+    (13.396, 'relaxation')
     """
     began = time.perf_counter()
     known_method(method)

@@ -179,6 +179,14 @@ def optimal_schedule(
     ------
     OptionError
         If the known plan cannot be carried out, or an option has a value that it cannot take.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
+    >>> plan = optimal_schedule(scheduling_problem(small(1)))
+    >>> round(plan.objective, 3), round(plan.bound, 3), plan.schedule.start
+    (13.396, 13.396, array([0, 3, 7, 5]))
     """
     began = time.perf_counter()
     known = quick_list(problem) if start is None else start

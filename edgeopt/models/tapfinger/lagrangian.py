@@ -174,6 +174,13 @@ def pooled_bound(
     Li et al., problem (1) to (8). Besides cores and GPUs themselves, r runs over superadditive
     functions f of them, which reflect that bundles are whole. With each cluster a pool of its own
     the bound is thus at least that of the linear relaxation, and often far better.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import pooled_bound, scheduling_problem
+    >>> round(pooled_bound(scheduling_problem(small(1))).value, 3)
+    12.965
     """
     pool = pools_of(problem, pools)
     blocks = _blocks(problem, block)

@@ -63,6 +63,14 @@ def list_schedule(
         If the order is no permutation of the tasks.
     OptionError
         If the pressure is negative or no number.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import list_schedule, scheduling_problem
+    >>> plan = list_schedule(scheduling_problem(small(1)))
+    >>> plan.cluster, plan.start
+    (array([1, 1, 1, 1]), array([0, 3, 5, 7]))
     """
     tasks = np.arange(problem.tasks)
     order = tasks if order is None else np.asarray(order)
@@ -96,6 +104,14 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
     ------
     OptionError
         If the number of moves is negative.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import best_list, scheduling_problem
+    >>> plan = best_list(scheduling_problem(small(1)), tries=20)
+    >>> plan.cluster, plan.start
+    (array([1, 1, 1, 1]), array([0, 3, 7, 5]))
     """
     if tries is None:
         tries = MOVES * FEW**2 // max(FEW, problem.tasks) ** 2

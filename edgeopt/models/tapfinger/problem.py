@@ -133,6 +133,13 @@ def scheduling_problem(
     duration
         Other durations, slots, shape [N, K, A, B], such as the shortest or the expected ones under
         noise; by default those without noise.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import scheduling_problem
+    >>> scheduling_problem(small(1))
+    SchedulingProblem(clusters=2, tasks=4)
     """
     return SchedulingProblem(
         capacity=instance.capacity,
@@ -192,6 +199,14 @@ def usage(problem: SchedulingProblem, schedule: Schedule) -> Ints:
         The tasks.
     schedule
         A plan for them.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import list_schedule, scheduling_problem, usage
+    >>> problem = scheduling_problem(small(1))
+    >>> usage(problem, list_schedule(problem)).shape
+    (9, 2, 2)
     """
     completion = schedule.completion(problem)
     slots = max(int(completion.max(initial=0)), problem.occupied.shape[0])
@@ -218,6 +233,13 @@ def verify(problem: SchedulingProblem, schedule: Schedule) -> None:
     OptionError
         If a task runs where it may not, starts before it arrives, has a bundle that is not
         allowed, a capacity is exceeded, or a cluster starts two tasks in a slot where it may not.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import list_schedule, scheduling_problem, verify
+    >>> problem = scheduling_problem(small(1))
+    >>> verify(problem, list_schedule(problem))
     """
     tasks = np.arange(problem.tasks)
     for name, shape in (("cluster", (tasks.size,)), ("start", (tasks.size,))):

@@ -107,6 +107,13 @@ def horizon(problem: SchedulingProblem) -> int:
     Returns
     -------
     Slots; 0 where there is neither a task nor anything that runs.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import horizon, scheduling_problem
+    >>> horizon(scheduling_problem(small(1)))
+    18
     """
     released = int(problem.occupied.shape[0])
     if problem.single_start and problem.started.any():
@@ -280,6 +287,14 @@ def start_matrix(
     Notes
     -----
     Li et al., problem (1) to (8).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import scheduling_problem, start_matrix
+    >>> from edgeopt.solvers import solve
+    >>> solve(start_matrix(scheduling_problem(small(1)))).quality.value
+    'optimal'
     """
     slots = check_horizon(problem, horizon)
     groups = interchangeable(problem, grouped=grouped)
@@ -422,6 +437,14 @@ def start_program(
     Li et al., problem (1) to (8), with three corrections: the durations in (1) are flow times,
     counted from the arrival; (3) has at most 1 in print, so that serving nothing is optimal; slots
     are real ones, while (2) and (5) in print range over decision rounds of unequal length.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import scheduling_problem, start_program
+    >>> from edgeopt.solvers import solve
+    >>> solve(start_program(scheduling_problem(small(1)))).quality.value
+    'optimal'
     """
     import pyomo.environ as pyo
 

@@ -125,6 +125,13 @@ def relaxation(
     -----
     Li et al., problem (1) to (8) with parts of tasks. It bounds plans without preemption and
     without noise.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import relaxation, scheduling_problem
+    >>> round(relaxation(scheduling_problem(small(1))).value, 3)
+    13.396
     """
     began = time.perf_counter()
     known = quick_list(problem) if known is None else known

@@ -71,6 +71,13 @@ def scenario_problem(
     ------
     OptionError
         If the scenario is not a whole number from 0 to 2**63 - 1.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import scenario_problem
+    >>> scenario_problem(small(1), 0)
+    SchedulingProblem(clusters=2, tasks=4)
     """
     calm = scheduling_problem(instance, single_start=single_start)
     if instance.noise == 0.0 or not instance.tasks:
@@ -214,6 +221,13 @@ def scenario_bound(
         If the method is unknown, or the bound at hand is another one.
     SolverError
         If HiGHS fails.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import scenario_bound
+    >>> scenario_bound(small(1), [0, 1]).values.round(3)
+    array([13.396, 13.396])
     """
     began = time.perf_counter()
     known_method(method)

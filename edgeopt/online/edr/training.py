@@ -148,6 +148,17 @@ class GivenPrices:
     ------
     OptionError
         If a price is not finite, or there is none.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, GivenPrices, Scenario
+    >>> instance = small(1)
+    >>> policy = Scenario(price_forecast=GivenPrices(instance.price))
+    >>> simulate(EdrEnvironment(instance), policy, runs=5)
+    EdrTrajectory(Scenario control, price_forecast=given, 5 scenarios, 2 slots, mean reward
+    4208.19)
     """
 
     prices: ArrayLike

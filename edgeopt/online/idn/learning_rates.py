@@ -93,6 +93,14 @@ def node_constants(
     reserve
         Whether a node with a choice fills its budget only up to the size of its largest model, so
         that no rounding exceeds it.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import node_constants
+    >>> node_constants(small(1), peak=10.0)
+    NodeConstants(free=bool[3], allowed=bool[3, 2], reach=float64[3], diameter=float64[3],
+    budget=float64[3])
     """
     size, budget = instance.size, instance.budget[:, np.newaxis]
     allowed = np.broadcast_to(~instance.pinned[:, np.newaxis], size.shape).copy()

@@ -128,6 +128,13 @@ class KnapsackEntropy(Knapsack):
     Si Salem et al., Toward inference delivery networks, section IV-B. The constants are sharper
     than those of its appendix F: see `convexity` and `dual_norm`. While no gradient is negative,
     both sets give the same points from the same start that fills the budget.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import FixedStep, KnapsackEntropy, MirrorAscent
+    >>> ascent = MirrorAscent(KnapsackEntropy([1.0, 2.0, 3.0], 3.0), FixedStep(0.1))
+    >>> ascent.update(ascent.start(), [1.0, 0.0, 0.0]).point.round(2)
+    array([0.54, 0.49, 0.49])
     """
 
     least: ClassVar[float] = float(np.exp(-1.0))
@@ -219,6 +226,13 @@ class KnapsackEuclidean(Knapsack):
         If there is no item, a size is not positive and finite, or the budget is negative.
     OptionError
         If `fill` is no truth value.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import FixedStep, KnapsackEuclidean, MirrorAscent
+    >>> ascent = MirrorAscent(KnapsackEuclidean([1.0, 2.0, 3.0], 3.0), FixedStep(0.1))
+    >>> ascent.update(ascent.start(), [1.0, 0.0, 0.0]).point.round(2)
+    array([0.58, 0.48, 0.48])
     """
 
     least: ClassVar[float] = 0.5

@@ -37,6 +37,13 @@ class BoxEuclidean:
     ------
     InputError
         If bounds are not finite, their shapes differ, or a lower bound is above an upper one.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import BoxEuclidean, FixedStep, MirrorAscent
+    >>> ascent = MirrorAscent(BoxEuclidean([0.0, 0.0], [1.0, 2.0]), FixedStep(0.1))
+    >>> ascent.update(ascent.start(), [1.0, 0.0]).point.round(2)
+    array([0.6, 1. ])
     """
 
     lower: Floats

@@ -48,6 +48,13 @@ class FixedStep:
     ------
     OptionError
         If it is negative or not finite.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import FixedStep, KnapsackEntropy, MirrorAscent
+    >>> ascent = MirrorAscent(KnapsackEntropy([1.0, 2.0, 3.0], 3.0), FixedStep(0.1))
+    >>> ascent.update(ascent.start(), [1.0, 0.0, 0.0]).point.round(2)
+    array([0.54, 0.49, 0.49])
     """
 
     value: float
@@ -82,6 +89,15 @@ class TheoryStep:
     ------
     OptionError
         If a bound is negative or not finite, or the horizon is below 1.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import KnapsackEntropy, MirrorAscent, TheoryStep
+    >>> ascent = MirrorAscent(
+    ...     KnapsackEntropy([1.0, 2.0, 3.0], 3.0), TheoryStep(largest=1.0, horizon=100)
+    ... )
+    >>> ascent.update(ascent.start(), [1.0, 0.0, 0.0]).point.round(2)
+    array([0.55, 0.49, 0.49])
     """
 
     largest: float | Sequence[float]
@@ -136,6 +152,13 @@ class AdaptiveStep:
     ------
     OptionError
         If a number is not positive and finite.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import AdaptiveStep, KnapsackEntropy, MirrorAscent
+    >>> ascent = MirrorAscent(KnapsackEntropy([1.0, 2.0, 3.0], 3.0), AdaptiveStep())
+    >>> ascent.update(ascent.start(), [1.0, 0.0, 0.0]).point.round(2)
+    array([1. , 0.4, 0.4])
     """
 
     scale: float = 0.5**0.5

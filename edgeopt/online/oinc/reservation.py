@@ -147,6 +147,14 @@ class StaticShares(Part):
     Notes
     -----
     Zeng et al., section V: how the CPU is split in all combinations but their own.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment, StaticShares
+    >>> simulate(OincEnvironment(small(1)), Oinc(reservation=StaticShares()), runs=1)
+    OincTrajectory(OINC with StaticShares, 1 scenario, 2 slots, mean reward 5.98484)
     """
 
     title: ClassVar[str] = "StaticShares"
@@ -238,6 +246,14 @@ class Reservation(Part):
     -----
     Zeng et al., algorithm 2 and equation (2). There a frequency less a share is printed; the share
     may come out above 1, or as 0 where jobs wait; and neither the need nor the ratios are given.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment, Reservation
+    >>> simulate(OincEnvironment(small(1)), Oinc(reservation=Reservation()), runs=1)
+    OincTrajectory(OINC, 1 scenario, 2 slots, mean reward 4.94191)
     """
 
     title: ClassVar[str] = "Reservation"

@@ -190,6 +190,14 @@ def multiplier_bound(
     Notes
     -----
     Multipliers begin at 0. Zhu et al., Lemma 3, equation (23), after Chen, Ling, Giannakis.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import StepSizes, multiplier_bound
+    >>> multiplier_bound(
+    ...     StepSizes(0.1, 0.1), gradient=1.0, constraints=1.0, diameter=1.0, slack=0.5
+    ... )
+    14.2
     """
     _check_known(
         gradient=gradient, constraints=constraints, diameter=diameter, slack=slack, drift=drift
@@ -251,6 +259,12 @@ def regret_bound(
     -----
     Every :math:`x^{t*}` lies in the sets of slots t and t + 1, with :math:`g^t(x^{t*}) \le 0`.
     Zhu et al., Lemma 4, equation (34).
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import StepSizes, regret_bound
+    >>> regret_bound(StepSizes(0.1, 0.1), 100, gradient=1.0, constraints=1.0, diameter=1.0)
+    15.05
     """
     if slots < 1:
         raise InputError("slots", "must be at least 1", value=slots)
@@ -297,6 +311,12 @@ def fit_bound(multipliers: float, dual: float) -> float:
     -----
     Zhu et al., Theorem 2. It needs no assumption beyond multipliers that begin at 0 and are never
     reset.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import fit_bound
+    >>> fit_bound(multipliers=2.0, dual=0.1)
+    20.0
     """
     if not dual > 0:
         raise InputError("dual", "must be positive", value=dual)

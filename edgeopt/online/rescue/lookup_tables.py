@@ -194,6 +194,15 @@ class Guard(NamedTuple):
         Shape [K, T].
     longest
         Longest duration of every profile, in slots; shape [L].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.online.rescue import Guard
+    >>> instance = small(1)
+    >>> guard = Guard.of(instance)
+    >>> guard.safe(0, 0, 0, instance.reserved.demand)
+    False
     """
 
     order: NDArray[np.int64]

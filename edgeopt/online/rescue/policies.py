@@ -244,6 +244,15 @@ class RandomPolicy(RescuePolicy):
 
     Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
     Edges, section VI.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RandomPolicy, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, RandomPolicy(), runs=5)
+    RescueTrajectory(Random, 5 scenarios, 20 slots, mean reward 0.950593)
     """
 
     title: ClassVar[str] = "Random"
@@ -281,6 +290,15 @@ class PickConfigs(_Greedy):
     The baseline of that name in the evaluation of Huang, Liu, Shan: RESCUE: Opportunistic Online
     Scheduling of Model Retraining on Underutilized Edges, section VI; there it checks reserved
     tasks, here `guarded` decides.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import PickConfigs, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, PickConfigs(), runs=5)
+    RescueTrajectory(PickConfigs, 5 scenarios, 20 slots, mean reward 1.68158)
     """
 
     title: ClassVar[str] = "PickConfigs"
@@ -296,6 +314,15 @@ class Srs(_Greedy):
     Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
     Edges, section VI. The paper says only that profit and expected duration both count; the ratio
     is ours.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, Srs
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, Srs(), runs=5)
+    RescueTrajectory(SRS, 5 scenarios, 20 slots, mean reward 2.26302)
     """
 
     title: ClassVar[str] = "SRS"
@@ -311,6 +338,15 @@ class Cvs(_Greedy):
 
     Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
     Edges, section VI.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import Cvs, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, Cvs(), runs=5)
+    RescueTrajectory(CVS, 5 scenarios, 20 slots, mean reward 2.25204)
     """
 
     title: ClassVar[str] = "CVS"
@@ -334,6 +370,15 @@ class Sumita(RescuePolicy):
     ----------
     plan
         Solution of the relaxation; solved in `start` if None.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, Sumita
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, Sumita(), runs=5)
+    RescueTrajectory(Sumita, 5 scenarios, 20 slots, mean reward 1.57251)
     """
 
     title: ClassVar[str] = "Sumita"
@@ -371,6 +416,15 @@ class Rescue(RescuePolicy):
     ----------
     Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
     Edges, Algorithms 1 and 2. The guard is not part of it.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import Rescue, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, Rescue(), runs=5)
+    RescueTrajectory(RESCUE, 5 scenarios, 20 slots, mean reward 1.83223)
     """
 
     title: ClassVar[str] = "RESCUE"
@@ -413,6 +467,15 @@ class RescuePlus(RescuePolicy):
     ----------
     plan
         Solution of the relaxation; solved in `start` if None.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, RescuePlus
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, RescuePlus(), runs=5)
+    RescueTrajectory(RESCUE+, 5 scenarios, 20 slots, mean reward 2.58474)
     """
 
     title: ClassVar[str] = "RESCUE+"

@@ -332,6 +332,15 @@ class SafeRescue(SafePolicy):
     ----------
     Ours; the routing is Algorithm 1 of Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of
     Model Retraining on Underutilized Edges.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, SafeRescue
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, SafeRescue(), runs=5)
+    RescueTrajectory(RESCUE by state, 5 scenarios, 20 slots, mean reward 0.705877)
     """
 
     title: ClassVar[str] = "RESCUE by state"
@@ -353,6 +362,15 @@ class SafeRescuePlus(SafeRescue):
     What `SafeRescue` still earns is the sum over servers of the values of the states in which they
     are idle next. To choose the best term is an exact step of policy improvement, so that this
     policy earns at least as much in expectation, on every instance.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, SafeRescuePlus
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, SafeRescuePlus(), runs=5)
+    RescueTrajectory(RESCUE+ by state, 5 scenarios, 20 slots, mean reward 0.705877)
     """
 
     title: ClassVar[str] = "RESCUE+ by state"
@@ -377,6 +395,15 @@ class PriceGreedy(SafePolicy):
     ------
     OptionError
         If the share is negative or not finite.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import PriceGreedy, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, PriceGreedy(), runs=5)
+    RescueTrajectory(Price-greedy, 5 scenarios, 20 slots, mean reward 0.705877)
     """
 
     title: ClassVar[str] = "Price-greedy"
@@ -420,6 +447,15 @@ class CompetingOffers(PriceGreedy):
     ------
     OptionError
         If a number is out of range, or there are too many paths for the memory.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import CompetingOffers, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> simulate(environment, CompetingOffers(), runs=5)
+    RescueTrajectory(Competing offers, 5 scenarios, 20 slots, mean reward 0.705877)
     """
 
     title: ClassVar[str] = "Competing offers"

@@ -272,6 +272,17 @@ def run_jobs(
     -------
     pandas.DataFrame
         One row per job: its identity, then what it came to.
+
+    Examples
+    --------
+    >>> from edgeopt.studies.sweeps import Job, run_jobs
+    >>> def square(number):
+    ...     return {"square": number**2}
+    ...
+    >>> run_jobs([Job({"number": n}, square, (n,)) for n in (2, 3)])
+       number  square
+    0       2       4
+    1       3       9
     """
     several = listed("jobs", jobs)
     return tabulate(

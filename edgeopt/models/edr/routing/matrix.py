@@ -50,6 +50,18 @@ def routing_matrix(
     Zhu et al., problem P2 with (1d), (1h), (3a); for one slot (8) and (10). The training z of each
     slot is eliminated: it fits if the load of the requests fits into each slot by itself,
     and together with all training into all slots.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import conditions, routing_matrix, routing_problem
+    >>> from edgeopt.solvers import solve
+    >>> instance = small(1)
+    >>> problem = routing_problem(
+    ...     instance, conditions(instance, 0, 0), price=float(instance.price[0])
+    ... )
+    >>> solve(routing_matrix(problem)).quality.value
+    'optimal'
     """
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
     shape, count, pairs = problem.demand.shape, problem.demand.size, problem.capacity.size

@@ -87,6 +87,18 @@ def solve_routing(
     Notes
     -----
     Zhu et al., Algorithm 3. `routing_matrix` states the problem for other solvers.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+    >>> instance = small(1)
+    >>> problem = routing_problem(
+    ...     instance, conditions(instance, 0, 0), price=float(instance.price[0])
+    ... )
+    >>> plan = solve_routing(problem)
+    >>> plan.bound <= plan.objective * (1 + 1e-9)
+    True
     """
     return solve_by_network(problem, problem.penalties(elastic), start, gap=gap)
 

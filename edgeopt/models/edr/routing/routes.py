@@ -63,6 +63,14 @@ def conditions(instance: EdrInstance, frame: int, slot: int) -> Conditions:
     ------
     OptionError
         If there is no such frame or slot.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import conditions
+    >>> conditions(small(1), 0, 0)
+    Conditions(requests=float64[3, 1], propagation=float64[3, 3], slo=float64[1],
+    rate=float64[3, 3])
     """
     check_whole("frame", frame, 0, instance.frames - 1)
     check_whole("slot", slot, 0, instance.slots - 1)
@@ -235,6 +243,16 @@ def routing_problem(
     -----
     Zhu et al., problem P2 with (8) to (11). Requests are served once, neither less nor more: with
     negative prices more would pay.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import conditions, routing_problem
+    >>> instance = small(1)
+    >>> routing_problem(instance, conditions(instance, 0, 0), price=float(instance.price[0]))
+    RoutingProblem(demand=float64[1, 3, 1], capacity=float64[1, 3], room=float64[3],
+    budget=inf, work=float64[1], energy=float64[3, 1], first=int64[4], site=int32[3],
+    seconds=float64[3], cost=float64[3])
     """
     shown = [slots] if isinstance(slots, Conditions) else list(slots)
     load = np.zeros(instance.sites) if training is None else real_array("training", training)

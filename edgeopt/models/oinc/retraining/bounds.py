@@ -482,6 +482,13 @@ def flow_bound(
     -----
     Zeng et al., problems (8) and (9), Lemma 1. Jobs that move between sites of different speeds can
     have less flow time than this.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
+    >>> round(flow_bound(retraining_problem(small(1))).value, 4)
+    1.4698
     """
     began = time.perf_counter()
     check_service(service)

@@ -86,6 +86,20 @@ def flow_matrix(
     -----
     Zeng et al., problem (8), where the right-hand side 1 of (8a) is missing; `flow_lp` declares it
     in Pyomo and says what it bounds.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import (
+    ...     dual_matrix,
+    ...     flow_matrix,
+    ...     retraining_problem,
+    ... )
+    >>> from edgeopt.solvers import solve
+    >>> problem = retraining_problem(small(1))
+    >>> primal, dual = solve(flow_matrix(problem)), solve(dual_matrix(problem))
+    >>> abs(primal.objective - dual.objective) <= 1e-6 * primal.objective
+    True
     """
     slots = check_horizon(problem, horizon)
     service = _services(problem, slots)
@@ -148,6 +162,14 @@ def dual_matrix(
     Notes
     -----
     Zeng et al., problem (9); `flow_dual` declares it in Pyomo.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import dual_matrix, retraining_problem
+    >>> from edgeopt.solvers import solve
+    >>> solve(dual_matrix(retraining_problem(small(1)))).quality.value
+    'optimal'
     """
     primal = flow_matrix(problem, midpoint=midpoint, one_site=one_site, horizon=horizon)
     jobs = problem.jobs

@@ -94,6 +94,13 @@ def retraining_problem(
         If `weights` is unknown.
     InstanceError
         If a share lies outside [0, 1], or all are 0.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import retraining_problem
+    >>> retraining_problem(small(1))
+    RetrainingProblem(jobs=3, sites=3)
     """
     weight = instance.weight
     if weights == "deadline":
@@ -134,6 +141,13 @@ def horizon(problem: RetrainingProblem, service: ServiceMode = "fluid") -> int:
     ------
     OptionError
         If `service` is unknown.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import horizon, retraining_problem
+    >>> horizon(retraining_problem(small(1)))
+    5
     """
     check_service(service)
     if problem.jobs == 0:

@@ -71,6 +71,14 @@ def flow_lp(
     -----
     Zeng et al., problem (8). In print (8a) has lost its right-hand side; without it m = 0 is
     optimal.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import flow_lp, retraining_problem
+    >>> from edgeopt.solvers import solve
+    >>> solve(flow_lp(retraining_problem(small(1)))).quality.value
+    'optimal'
     """
     import pyomo.environ as pyo
 
@@ -141,6 +149,14 @@ def flow_dual(
     Notes
     -----
     Zeng et al., problem (9).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import flow_dual, retraining_problem
+    >>> from edgeopt.solvers import solve
+    >>> solve(flow_dual(retraining_problem(small(1)))).quality.value
+    'optimal'
     """
     import pyomo.environ as pyo
 

@@ -78,6 +78,13 @@ def most_met(
     ------
     SolverError
         If HiGHS fails.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import most_met, slot_problem
+    >>> most_met(slot_problem(small(1), 0)).bound
+    1
     """
     ones = np.ones(problem.requests)
     terms = measure(problem.transmission, problem.computation, problem.slo, ones, problem.room)

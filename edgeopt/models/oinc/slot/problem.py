@@ -124,6 +124,13 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     ------
     InputError
         If there is no such slot, or a share lies outside [0, 1).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import slot_problem
+    >>> slot_problem(small(1), 0)
+    SlotProblem(requests=1, sites=3)
     """
     whole = isinstance(slot, int | np.integer) and not isinstance(slot, bool)
     if not whole or not 0 <= slot < instance.slots:

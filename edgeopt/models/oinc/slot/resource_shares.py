@@ -351,6 +351,13 @@ def fits(transmission: ArrayLike, computation: ArrayLike, slo: ArrayLike, room: 
     Zeng et al., constraints (1a), (1c) and (3a) for a fixed assignment. In closed form: minimising
     the CPU that objectives need over how each of them is split between sending and computing leads
     to :math:`\sum E/S + (\sum \sqrt{AE}/S)^2 / (1 - \sum A/S)`.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.slot import fits
+    >>> found = fits([1.0, 1.0], [1.0, 1.0], [3.0, 3.0])
+    >>> found.feasible, round(found.stretch, 3)
+    (False, 1.333)
     """
     A, E, S, _, phi = own_site(transmission, computation, slo, None, room)
     a, c, e = float((A / S).sum()), float((np.sqrt(A * E) / S).sum()), float((E / S).sum())
@@ -451,6 +458,12 @@ def closed_form_cost(
     ----------
     transmission, computation, room, weight
         As in `allocate`.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.slot import closed_form_cost
+    >>> closed_form_cost([1.0, 4.0], [1.0, 1.0])
+    13.0
     """
     A, E, _, w, phi = own_site(transmission, computation, None, weight, room)
     return float(np.sqrt(w * A).sum() ** 2 + np.sqrt(w * E).sum() ** 2 / phi)
@@ -499,6 +512,13 @@ def allocate(
     Zeng et al., problem (3) for a fixed assignment. Without objectives the shares are proportional
     to :math:`\sqrt{w A}` and :math:`\sqrt{w E}`. With them, a binding objective acts like more
     weight; which of them bind is found by a Newton method that ends after at most n steps.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.slot import allocate
+    >>> plan = allocate([1.0, 4.0], [1.0, 1.0])
+    >>> plan.objective, plan.band.round(3), plan.cpu.round(3)
+    (13.0, array([0.333, 0.667]), array([0.5, 0.5]))
     """
     A, E, S, w, phi = own_site(transmission, computation, slo, weight, room)
     band, cpu = np.empty(A.size), np.empty(A.size)

@@ -59,6 +59,13 @@ def assign(
     Notes
     -----
     Stands in place of the learned actor of Zeng et al., Algorithm 3.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import assign, slot_problem
+    >>> assign(slot_problem(small(1), 0))
+    array([1])
     """
     if not 0.0 <= urgency < np.inf:
         raise OptionError(f"urgency = {urgency}: must not be negative")
@@ -109,6 +116,14 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
         The requests.
     site
         Site of each of them, -1 where it is refused, shape [n].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import assign, assignment_cost, slot_problem
+    >>> problem = slot_problem(small(1), 0)
+    >>> assignment_cost(problem, assign(problem)) > 0
+    True
     """
     request = np.flatnonzero(site >= 0)
     site, weight = site[request], problem.weight[request]
@@ -164,6 +179,13 @@ def solve_slot(
     ------
     OptionError
         If an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import slot_problem, solve_slot
+    >>> solve_slot(slot_problem(small(1), 0)).site
+    array([1])
     """
     some = problem.of(problem.linked)
     n = some.requests
@@ -228,6 +250,14 @@ def evaluate(
         If a site does not exist.
     OptionError
         If an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import assign, evaluate, slot_problem
+    >>> problem = slot_problem(small(1), 0)
+    >>> evaluate(problem, assign(problem)).met
+    array([ True])
     """
     site = own_assignment(problem, site, refused=True)
     weight = problem.weight

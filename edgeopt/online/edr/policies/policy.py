@@ -127,6 +127,13 @@ def deadline_guard(remaining: Ints, even_rate: Floats, frames_left: Ints, multip
     ------
     InputError
         If `multiple` is not positive and finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.edr import deadline_guard
+    >>> deadline_guard(np.array([6, 2]), np.array([1.0, 1.0]), np.array([2, 4]), 2.0)
+    array([2, 0])
     """
     if not 0 < multiple < np.inf:
         raise InputError("multiple", "must be positive and finite", value=multiple)
@@ -158,6 +165,13 @@ def repair_cap(rounds: Ints, energy: Floats, order: Ints, cap: float) -> Ints:
     Returns
     -------
     A new array, shape [I].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.edr import repair_cap
+    >>> repair_cap(np.array([2, 3]), np.array([1.0, 2.0]), np.array([0, 1]), 5.0)
+    array([0, 2])
     """
     kept = rounds.copy()
     if cap != np.inf:
@@ -182,6 +196,15 @@ def repair_work(rounds: Ints, work: Floats, order: Ints, room: Floats) -> Ints:
     Returns
     -------
     A new array, shape [I].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.edr import repair_work
+    >>> repair_work(
+    ...     np.array([2, 3]), np.array([[1.0], [1.0]]), np.array([0, 1]), np.array([4.0])
+    ... )
+    array([1, 3])
     """
     kept = rounds.copy()
     load = kept @ work

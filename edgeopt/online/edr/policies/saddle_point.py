@@ -83,6 +83,14 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     Corollary 1 shrink with the horizon and are bounded in regret and fit; they are for costs that
     change slowly. Where the best frames are few, as with channels drawn anew in every frame, the
     bound of Lemma 4 is least at an :math:`\alpha` that does not depend on it.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, SaddlePoint
+    >>> simulate(EdrEnvironment(small(1)), SaddlePoint(), runs=5)
+    EdrTrajectory(Saddle point, 5 scenarios, 2 slots, mean reward 4980.28)
     """
 
     title: ClassVar[str] = "Saddle point"

@@ -112,6 +112,14 @@ class Scenario(Replaying):
     -----
     Not of the paper. At any prices, waiting values and room together bound the expected cost of
     all policies that do not know the future, see `edgeopt.models.edr.training`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, Scenario
+    >>> simulate(EdrEnvironment(small(1)), Scenario(), runs=5)
+    EdrTrajectory(Scenario control, 5 scenarios, 2 slots, mean reward 5870.8)
     """
 
     title: ClassVar[str] = "Scenario control"

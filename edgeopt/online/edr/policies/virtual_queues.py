@@ -113,6 +113,14 @@ class Lyapunov(_Queued):
     Notes
     -----
     The baseline LYNO of Zhu et al., of which the paper gives the idea only.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, Lyapunov
+    >>> simulate(EdrEnvironment(small(1)), Lyapunov(), runs=5)
+    EdrTrajectory(Lyapunov, 5 scenarios, 2 slots, mean reward 5870.8)
     """
 
     title: ClassVar[str] = "Lyapunov"
@@ -189,6 +197,14 @@ class Oasdr(_Queued):
     Notes
     -----
     The baseline OASDR of Zhu et al. was made for another problem; this is an interpretation of it.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, Oasdr
+    >>> simulate(EdrEnvironment(small(1)), Oasdr(), runs=5)
+    EdrTrajectory(OASDR, 5 scenarios, 2 slots, mean reward 5870.8)
     """
 
     title: ClassVar[str] = "OASDR"

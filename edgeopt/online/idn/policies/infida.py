@@ -65,6 +65,18 @@ class Stretching:
     ------
     OptionError
         If a period is below 1, or `over` is not positive.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Infida, Stretching
+    >>> simulate(
+    ...     IdnEnvironment(small(1)),
+    ...     Infida(refresh=Stretching(initial=1, target=4, over=10)),
+    ...     runs=5,
+    ... )
+    IdnTrajectory(INFIDA, 5 scenarios, 4 slots, mean reward 1.69712)
     """
 
     initial: int = 1
@@ -287,6 +299,14 @@ class Infida:
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, Algorithm 1 and Theorem V.1.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Infida
+    >>> simulate(IdnEnvironment(small(1)), Infida(), runs=5)
+    IdnTrajectory(INFIDA, 5 scenarios, 4 slots, mean reward 1.69712)
     """
 
     step: float | Literal["theory", "adaptive", "published"] = "adaptive"

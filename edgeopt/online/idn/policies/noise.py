@@ -46,6 +46,14 @@ class MessageLoss:
     second moment is at most :math:`(\sigma_v + \nu_v)^2` by Minkowski's inequality. Here the whole
     range is at most :math:`\sigma_v / (1-q)`. Losses that are more frequent for some types without
     being made up for are biased, and their regret may grow linearly.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Infida, MessageLoss
+    >>> simulate(IdnEnvironment(small(1)), Infida(noise=MessageLoss(0.2)), runs=5)
+    IdnTrajectory(INFIDA, 5 scenarios, 4 slots, mean reward 1.69712)
     """
 
     probability: float
@@ -87,6 +95,14 @@ class Gaussian:
     The scale is known before the noise is drawn, so that it is unbiased given the past. The range
     of n normal numbers has a second moment of at most :math:`\min(2(n-1), 8 + 8 \log 2n)`; with z
     :math:`\sigma_v` times its root as :math:`\nu_v` the statement at `MessageLoss` holds.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import Gaussian, IdnEnvironment, Infida
+    >>> simulate(IdnEnvironment(small(1)), Infida(noise=Gaussian(0.1)), runs=5)
+    IdnTrajectory(INFIDA, 5 scenarios, 4 slots, mean reward 1.69712)
     """
 
     scale: float

@@ -176,6 +176,14 @@ class Olag:
     Si Salem et al., Toward inference delivery networks, section VI. The paper does not say whether
     picks use up the counters for good. Here they do not: cumulative counters keep growing, which
     agrees with its remark that OLAG settles quickly and rarely changes.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Olag
+    >>> simulate(IdnEnvironment(small(1)), Olag(), runs=5)
+    IdnTrajectory(OLAG, 5 scenarios, 4 slots, mean reward 1.25267)
     """
 
     counters: Literal["seen", "forwarded"] = "seen"

@@ -266,6 +266,13 @@ def offline_infida(
     Si Salem et al., Toward inference delivery networks, Proposition V.1.1, with the mean over the
     iterations (not over the slots), and INFIDA offline of section VI. There potential capacities
     are those of serving, which depend on what is deployed; the proposition asks for given ones.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import offline_infida
+    >>> offline_infida(small(1), iterations=20).allocation.shape
+    (3, 2)
     """
     check_whole("iterations", iterations, 1)
     check_choice("order", order, ORDERS)

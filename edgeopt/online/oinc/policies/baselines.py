@@ -72,6 +72,14 @@ class Ekya(Titled, Deterministic, IgnoresFeedback):
     the scheduler of Bhardwaj et al., Ekya: Continuous Learning of Video Analytics Models on Edge
     Compute Servers (NSDI 2022), without its estimates of accuracy. The step is not given, and
     nothing keeps jobs from all of a CPU there.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Ekya, OincEnvironment
+    >>> simulate(OincEnvironment(small(1)), Ekya(), runs=5)
+    OincTrajectory(Ekya, 5 scenarios, 2 slots, mean reward 17.3274)
     """
 
     title: ClassVar[str] = "Ekya"
@@ -269,6 +277,14 @@ class Kalmia(Titled, Deterministic, IgnoresFeedback):
     two queues of which the urgent one is served first. The paper does not say how leftovers are
     split between the requests and the other queue, nor what becomes of an objective out of reach.
     With ``spare=1`` requests at a site with waiting jobs are answered as late as they may be.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Kalmia, OincEnvironment
+    >>> simulate(OincEnvironment(small(1)), Kalmia(), runs=5)
+    OincTrajectory(Kalmia, 5 scenarios, 2 slots, mean reward 9.75075)
     """
 
     title: ClassVar[str] = "Kalmia"

@@ -87,6 +87,14 @@ class Dedas(Part):
     The baseline "Dedas" of Zeng et al., section V: an interpretation of a description of one line.
     The paper does not say what happens to a job whose place is taken; here it is served last, since
     every job has to be completed some time.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Dedas, Oinc, OincEnvironment
+    >>> simulate(OincEnvironment(small(1)), Oinc(retraining=Dedas()), runs=1)
+    OincTrajectory(OINC with Dedas, 1 scenario, 2 slots, mean reward 5.05429)
     """
 
     title: ClassVar[str] = "Dedas"
@@ -232,6 +240,14 @@ class Zhang(Part):
     with list scheduling where a rounded linear programme may have been meant. Of equal jobs the
     lower number comes first, of equal sites the lower number is taken. Where no site serves jobs as
     a window begins, its batch starts with the first slot in which one does.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment, Zhang
+    >>> simulate(OincEnvironment(small(1)), Oinc(retraining=Zhang()), runs=1)
+    OincTrajectory(OINC with Zhang, 1 scenario, 2 slots, mean reward 4.79557)
     """
 
     title: ClassVar[str] = "Zhang"

@@ -374,6 +374,14 @@ class LearntReservation(Titled, Deterministic):
     -----
     Not a published rule, and without a proven ratio. It tries no bundle to learn about it: where
     CPU cores help, which the model does not expect, it may never find out.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import LearntReservation, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), LearntReservation(), runs=5)
+    TapFingerTrajectory(LearntReservation, 5 scenarios, 14 slots, mean reward 29)
     """
 
     title: ClassVar[str] = "LearntReservation"

@@ -260,6 +260,14 @@ class Optimus(Reassigning):
     Notes
     -----
     The baseline "Optimus" of Li et al., section V-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), Optimus(), runs=5)
+    TapFingerTrajectory(Optimus, 5 scenarios, 9 slots, mean reward 14)
     """
 
     title: ClassVar[str] = "Optimus"
@@ -347,6 +355,14 @@ class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
     say.
     In the program a bundle begins with one CPU core and one GPU, the smallest bundle of all its
     containers.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import OptimusContainers, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(2)), OptimusContainers(), runs=5)
+    TapFingerTrajectory(Optimus containers, 5 scenarios, 3 slots, mean reward 2)
     """
 
     title: ClassVar[str] = "Optimus containers"

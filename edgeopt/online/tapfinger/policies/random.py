@@ -181,6 +181,14 @@ class Min(Uniform):
     Notes
     -----
     The baseline "Minimum allocation" of Li et al., section V-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), Min(), runs=5)
+    TapFingerTrajectory(Min, 5 scenarios, 15 slots, mean reward 29.4)
     """
 
     title: ClassVar[str] = "Min"
@@ -198,6 +206,14 @@ class RandomAllocation(Uniform):
     Notes
     -----
     The baseline "Random allocation" of Li et al., section V-A.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import RandomAllocation, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), RandomAllocation(), runs=5)
+    TapFingerTrajectory(Random, 5 scenarios, 19 slots, mean reward 28.8)
     """
 
     title: ClassVar[str] = "Random"

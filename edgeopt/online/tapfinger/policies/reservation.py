@@ -79,6 +79,14 @@ class PricedSpt(_Priced):
     Not a published rule, and without a proven ratio. It knows the durations of all kinds of tasks
     with all bundles, under noise their means: so does Optimus; a learner is given
     none of them.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import PricedSpt, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), PricedSpt(), runs=5)
+    TapFingerTrajectory(PricedSpt, 5 scenarios, 9 slots, mean reward 14)
     """
 
     title: ClassVar[str] = "PricedSpt"
@@ -181,6 +189,14 @@ class ReservationSpt(_Priced):
     Not a published rule, and without a proven ratio. It knows the durations of all kinds of tasks
     with all bundles, under noise their means, and takes running tasks to go on undisturbed. Where
     a cluster may start one task per slot, a reservation keeps others from starting in its slot.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), ReservationSpt(), runs=5)
+    TapFingerTrajectory(ReservationSpt, 5 scenarios, 9 slots, mean reward 14)
     """
 
     title: ClassVar[str] = "ReservationSpt"

@@ -84,6 +84,14 @@ class FutureRollout(Titled, Deterministic, IgnoresFeedback):
     so they are too good, and about as much for all candidates. It knows the durations that
     `ReservationSpt` knows; where there is noise, their means are rounded up in as large a part of
     the futures as they exceed whole slots.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import FutureRollout, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), FutureRollout(), runs=5)
+    TapFingerTrajectory(FutureRollout, 5 scenarios, 9 slots, mean reward 14)
     """
 
     title: ClassVar[str] = "FutureRollout"

@@ -61,6 +61,14 @@ class Tiresias(Reassigning):
     The baseline "Tiresias" of Li et al., section V-A. The utilisation recorded with the paper's
     figures shows that the target was ``"minimum"`` where clusters start one task at a time, and
     ``"elastic"`` where they start several; the text knows only the former.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment, Tiresias
+    >>> simulate(TapFingerEnvironment(small(1)), Tiresias(), runs=5)
+    TapFingerTrajectory(Tiresias, 5 scenarios, 9 slots, mean reward 14)
     """
 
     title: ClassVar[str] = "Tiresias"
@@ -187,6 +195,14 @@ class TiresiasContainers(Titled, Deterministic, IgnoresFeedback):
     Notes
     -----
     The baseline "Tiresias" of Li et al., section V-D, where running containers keep what they have.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment, TiresiasContainers
+    >>> simulate(TapFingerEnvironment(small(1)), TiresiasContainers(), runs=5)
+    TapFingerTrajectory(Tiresias containers, 5 scenarios, 12 slots, mean reward 22)
     """
 
     title: ClassVar[str] = "Tiresias containers"

@@ -111,6 +111,15 @@ def slot_bound(
     Notes
     -----
     On problem (3) of Zeng et al. It lies between that of the continuous relaxation and the optimum.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import assign, assignment_cost, slot_problem
+    >>> from edgeopt.models.oinc.slot.columns import slot_bound
+    >>> problem = slot_problem(small(1), 0)
+    >>> slot_bound(problem).value <= assignment_cost(problem, assign(problem)) * (1 + 1e-9)
+    True
     """
     began = time.perf_counter()
     evidence = gather(
@@ -211,6 +220,15 @@ def solve_by_columns(
     Notes
     -----
     Problem (3) of Zeng et al.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import slot_problem
+    >>> from edgeopt.models.oinc.slot.columns import solve_by_columns
+    >>> plan = solve_by_columns(slot_problem(small(1), 0))
+    >>> plan.objective - plan.bound <= 1e-6 * plan.objective
+    True
     """
     began = time.perf_counter()
     evidence = gather(problem, objectives=objectives, gap=gap, site=None, time_limit=time_limit)

@@ -75,9 +75,9 @@ def test_every_folder_of_sources_is_a_package() -> None:
 
 STUDIES = (
     ("drawing", "wording", "progress"),
-    ("checks", "entries", "files", "learners", "live", "system"),
+    ("checks", "entries", "files", "learners", "live", "registry", "stored", "system"),
     ("results",),
-    ("comparison", "standings", "sentences"),
+    ("arrays", "comparison", "standings", "sentences"),
     ("pictures",),
     ("pages", "claims", "sweeps"),
 )

@@ -78,7 +78,7 @@ def kind_of(problem: Any) -> Kind:
 
 @dataclass(frozen=True, repr=False)
 class LeftBehind:
-    """Stands for a problem that could not pass to another process, and says so when it is used."""
+    """Stands for what could not pass to another process or to disk, and says so when it is used."""
 
     what: str
     why: str
@@ -86,13 +86,17 @@ class LeftBehind:
 
     def __repr__(self) -> str:
         return (
-            f"the {self.what} was left behind in the process that solved it, since it cannot be "
-            f"pickled ({self.why}); ask there for what needs it"
+            f"the {self.what} was left behind in the process that solved it, since {self.why}; "
+            "ask there for what needs it"
         )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # protocols of Python ask for what may be missing
             raise AttributeError(name)
+        raise ProblemTypeError(repr(self))
+
+    def __call__(self, *_given: Any, **_more: Any) -> Any:
+        """Refuse: a function was left behind."""
         raise ProblemTypeError(repr(self))
 
 
@@ -103,7 +107,7 @@ def portable(problem: Any) -> Any:
     try:
         pickle.dumps(problem, pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # of any type: most hold objects of solvers in other languages
-        why = str(error).partition("\n")[0].rstrip(".:")
+        why = f"it cannot be pickled ({str(error).partition(chr(10))[0].rstrip('.:')})"
     else:
         return problem
     try:

@@ -13,11 +13,12 @@ from edgeopt.studies.entries import (
     Metric,
     Picture,
     PolicyEntry,
+    Settings,
     Source,
 )
 from edgeopt.studies.learners import Learned, LearnerEntry
 from edgeopt.studies.registry import find_system, systems
-from edgeopt.studies.results import Case, Settings, Study
+from edgeopt.studies.results import Case, Study
 from edgeopt.studies.run import study
 from edgeopt.studies.system import (
     Claims,

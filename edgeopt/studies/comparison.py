@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,11 +14,12 @@ from edgeopt.bounds.paired import FEWEST_RUNS, mean_spread, ratio_spread, two_si
 from edgeopt.bounds.pairs import OPEN, Pairs
 from edgeopt.bounds.validity import weakest
 from edgeopt.errors import QualityWarning
+from edgeopt.representation import counted
 from edgeopt.studies.entries import Comparison
 from edgeopt.studies.wording import NO_BOUND, capitalised
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -421,3 +423,17 @@ def shares_of(study: Study) -> dict[str, Estimate]:
         )
         for name in study.cases[0].entries
     }
+
+
+def brief(cases: Sequence[Case]) -> Iterator[str]:
+    """Yield system and sizes of a study, and of a single instance its bound with the proven gap."""
+    first = cases[0]
+    yield first.system.name
+    if len(cases) > 1:
+        yield counted(len(cases), "instance")
+    yield counted(len(first.policies), "policy")
+    yield counted(first.runs, "scenario")
+    if len(cases) == 1:
+        yield f"bound {first.benchmark.bound:.4g}"
+        if isfinite(first.benchmark.gap):
+            yield f"gap {first.benchmark.gap:.2g}"

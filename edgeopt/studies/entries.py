@@ -223,6 +223,54 @@ class Benchmark:
 
 @compact_repr
 @dataclass(frozen=True)
+class Settings:
+    """Settings from which a study can be repeated, with its instances.
+
+    Parameters
+    ----------
+    runs
+        Simulated runs per policy, where anything is random.
+    seed
+        Seed of the scenarios, the same for every policy and instance.
+    workers
+        Processes; they affect the time only.
+    confidence
+        Probability that an interval covers the true value.
+    seconds
+        Wall-clock time of the whole study.
+    version
+        Version of edgeopt.
+    platform
+        Interpreter and machine.
+    provenance
+        Origin of the data of the instances, one line per data set.
+    detailed
+        Number of instances, from the first, that are shown in detail; None for all.
+    drawn
+        Whether several instances were drawn, so that something is said of others like them.
+    looks
+        Numbers of runs after which the study might have stopped, the last one that at which it
+        did; empty where the number was given.
+    most
+        At how many runs it would have stopped at the latest; 0 where the number was given.
+    """
+
+    runs: int
+    seed: int
+    workers: int
+    confidence: float
+    seconds: float
+    version: str
+    platform: str
+    provenance: tuple[str, ...] = ()
+    detailed: int | None = None
+    drawn: bool = True
+    looks: tuple[int, ...] = ()
+    most: int = 0
+
+
+@compact_repr
+@dataclass(frozen=True)
 class BenchmarkEntry(Part):
     """How to compute one benchmark of a system, and for whom it is a bound.
 

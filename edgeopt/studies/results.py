@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,17 +15,19 @@ from edgeopt.bounds.estimate import Estimate, estimates
 from edgeopt.bounds.pairs import Look, Pairs, spent
 from edgeopt.bounds.validity import weakest, why
 from edgeopt.errors import OptionError
-from edgeopt.representation import compact_repr, counted
+from edgeopt.representation import compact_repr
+from edgeopt.studies import arrays
 from edgeopt.studies.checks import judged, offered, tightest
-from edgeopt.studies.comparison import gap_of, general, shares_of, tidy, warn_of
+from edgeopt.studies.comparison import brief, gap_of, general, shares_of, tidy, warn_of
 from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import Rank, of_case, of_study, places, ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
+    import xarray as xr
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -34,57 +35,9 @@ if TYPE_CHECKING:
     from edgeopt.bounds.estimate import Control, Gap
     from edgeopt.bounds.validity import Bound, Check, Judged
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry
+    from edgeopt.studies.entries import Benchmark, Comparison, PolicyEntry, Settings
     from edgeopt.studies.standings import Standings
     from edgeopt.studies.system import Constraint, Objective, System
-
-
-@compact_repr
-@dataclass(frozen=True)
-class Settings:
-    """Settings from which a study can be repeated, with its instances.
-
-    Parameters
-    ----------
-    runs
-        Simulated runs per policy, where anything is random.
-    seed
-        Seed of the scenarios, the same for every policy and instance.
-    workers
-        Processes; they affect the time only.
-    confidence
-        Probability that an interval covers the true value.
-    seconds
-        Wall-clock time of the whole study.
-    version
-        Version of edgeopt.
-    platform
-        Interpreter and machine.
-    provenance
-        Origin of the data of the instances, one line per data set.
-    detailed
-        Number of instances, from the first, that are shown in detail; None for all.
-    drawn
-        Whether several instances were drawn, so that something is said of others like them.
-    looks
-        Numbers of runs after which the study might have stopped, the last one that at which it
-        did; empty where the number was given.
-    most
-        At how many runs it would have stopped at the latest; 0 where the number was given.
-    """
-
-    runs: int
-    seed: int
-    workers: int
-    confidence: float
-    seconds: float
-    version: str
-    platform: str
-    provenance: tuple[str, ...] = ()
-    detailed: int | None = None
-    drawn: bool = True
-    looks: tuple[int, ...] = ()
-    most: int = 0
 
 
 @compact_repr
@@ -149,7 +102,7 @@ class Case:
         return _put_together, (type(self), values)
 
     def _brief(self) -> list[str]:
-        return [self.name, *_sizes([self])]
+        return [self.name, *brief([self])]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -181,14 +134,10 @@ class Case:
     @cached_property
     def pairs(self) -> Pairs:
         """Every policy compared with every other on the same scenarios."""
-        looks = [Look(self.estimates)]
-        if self.settings.looks:
-            counts = self.settings.looks
+        looks, counts = [Look(self.estimates)], self.settings.looks
+        if counts:
             shares = spent(counts, self.settings.most)
-            looks = [
-                Look(self._estimates(count), share)
-                for count, share in zip(counts, shares, strict=True)
-            ]
+            looks = list(map(Look, map(self._estimates, counts), shares))
         return Pairs(looks, self.causal, self.objective.sense, self.settings.confidence)
 
     @cached_property
@@ -328,7 +277,88 @@ class Case:
     def _replays(self) -> dict[tuple[str, str], Any]:
         return {}
 
-    @property
+    def plot(self, kind: str = "policies") -> Figure:
+        """Draw one picture of the page with matplotlib, with its title.
+
+        Parameters
+        ----------
+        kind
+            ``"policies"``, the policies beside their bounds, or a picture of the system.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture; ``savefig`` writes it.
+
+        Raises
+        ------
+        OptionError
+            If there is no such picture; the text names those there are.
+
+        Examples
+        --------
+        >>> case.plot("value_over_time").savefig("value.pdf")  # doctest: +SKIP
+        """
+        from edgeopt.studies.pages import study
+
+        return study.plot(self, kind)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the runs of all policies as arrays with named axes.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``reward``, ``violations`` and ``decisions`` by ``policy``, ``run`` and `period`,
+            NaN behind the end of shorter runs; ``value`` of every run; ``bound``, the tightest that
+            is valid for the policy, NaN if none is. A run that all others are like is repeated.
+
+        Examples
+        --------
+        >>> from edgeopt import study
+        >>> from edgeopt.instances.rescue import generate
+        >>> case = study(generate(horizon=20), ["rescue", "random"], runs=5).cases[0]
+        >>> dict(case.to_xarray()["reward"].sizes)
+        {'policy': 2, 'run': 5, 'slot': 20}
+        """
+        return arrays.of_case(self)
+
+    def regret(self, policy: str, against: str = "") -> xr.Dataset:
+        r"""Return how far a policy is behind after every slot, with its interval.
+
+        .. math:: R(t) = \sum_{s \le t} \bigl(c_s - \mathbb{E}\, r_s\bigr)
+
+        Parameters
+        ----------
+        policy
+            Name of a policy of the study.
+        against
+            What :math:`c_s` is of: a policy, such as the best static one, on the same scenarios; or
+            a bound, the same share in every slot, by default the tightest that is valid.
+
+        Returns
+        -------
+        xarray.Dataset
+            By slots so far: ``regret``, its limits ``low`` and ``high``, and ``mean_regret`` of a
+            slot, with ``units``; of costs what is too much.
+
+        Raises
+        ------
+        OptionError
+            If a name is unknown, no bound is valid, or the value is not a sum over the slots.
+
+        Examples
+        --------
+        >>> from edgeopt import study
+        >>> from edgeopt.instances.rescue import generate
+        >>> case = study(generate(horizon=20), ["rescue", "random"], runs=5).cases[0]
+        >>> lost = case.regret("random", against="rescue")
+        >>> lost["regret"].attrs["long_name"]
+        'profit lost so far to RESCUE'
+        """
+        return arrays.regret(self, policy, against)
+
+    @cached_property
     def information(self) -> dict[str, str]:
         """What each policy knows beforehand, its attribute `information`, or ""."""
         return {name: getattr(policy, "information", "") for name, policy in self.policies.items()}
@@ -384,20 +414,6 @@ def _put_together(kind: type[Case], values: dict[str, Any]) -> Case:
     return kind(**{**values, "entries": entries})
 
 
-def _sizes(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield system and sizes of a study, and of a single instance its bound with the proven gap."""
-    first = cases[0]
-    yield first.system.name
-    if len(cases) > 1:
-        yield counted(len(cases), "instance")
-    yield counted(len(first.policies), "policy")
-    yield counted(first.runs, "scenario")
-    if len(cases) == 1:
-        yield f"bound {first.benchmark.bound:.4g}"
-        if isfinite(first.benchmark.gap):
-            yield f"gap {first.benchmark.gap:.2g}"
-
-
 @compact_repr
 @dataclass(frozen=True)
 class Study:
@@ -427,7 +443,7 @@ class Study:
     settings: Settings
 
     def _brief(self) -> list[str]:
-        return [*_sizes(self.cases)]
+        return [*brief(self.cases)]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -562,13 +578,13 @@ class Study:
 
         return study.notebook(self)
 
-    def plot(self, name: str = "policies", instance: str = "") -> Figure:
-        """Draw one picture of an instance, with its title.
+    def plot(self, kind: str = "policies", instance: str = "") -> Figure:
+        """Draw one picture of the page with matplotlib, with its title.
 
         Parameters
         ----------
-        name
-            ``"policies"``, the policies beside their bounds, or a picture of the system.
+        kind
+            As of `Case.plot`; of several instances also ``"overall"``, all of them together.
         instance
             Name of the instance, by default the first one.
 
@@ -581,10 +597,88 @@ class Study:
         ------
         OptionError
             If there is no such picture, or no such instance.
+
+        Examples
+        --------
+        >>> found.plot("policies").savefig("policies.pdf")  # doctest: +SKIP
         """
         from edgeopt.studies.pages import study
 
-        return study.plot(self.case(instance) if instance else self.cases[0], name)
+        if kind == study.OVERALL and len(self.cases) > 1 and not instance:
+            return study.overall(self)
+        return study.plot(self.case(instance) if instance else self.cases[0], kind)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the runs of all policies on all instances.
+
+        Returns
+        -------
+        xarray.Dataset
+            As of `Case.to_xarray`, by ``instance``, with NaN behind shorter horizons.
+
+        Examples
+        --------
+        >>> found.to_xarray()["value"].mean("run").to_pandas()  # doctest: +SKIP
+        """
+        return arrays.of_study(self)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Store the study in a folder, from which `load` reads it.
+
+        Parameters
+        ----------
+        folder
+            It is made if it does not exist; it may be that of the page.
+        force
+            As of `page`.
+
+        Returns
+        -------
+        Path
+            The folder, with data alone: programs of solvers and functions of yours are left behind.
+
+        Raises
+        ------
+        OutputError
+            As of `page`.
+
+        Examples
+        --------
+        >>> found.save("stored")  # doctest: +SKIP
+        """
+        from edgeopt.studies import stored
+
+        return stored.save(self, folder, force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, system: System | None = None) -> Study:
+        """Read a study that `save` has stored.
+
+        Parameters
+        ----------
+        folder
+            Where it is.
+        system
+            The record, where it is one of your own or was changed.
+
+        Returns
+        -------
+        Study
+            With the same tables, bounds, verdicts and pictures; your own policies cannot run anew.
+
+        Raises
+        ------
+        OptionError
+            If no study is stored there, or it is of another system.
+
+        Examples
+        --------
+        >>> from edgeopt.studies import Study
+        >>> Study.load("stored").plot("value_over_time")  # doctest: +SKIP
+        """
+        from edgeopt.studies import stored
+
+        return stored.load(folder, system, Case, cls)
 
     def page(self, out_dir: str | Path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page, its pictures, the table and the JSON document.

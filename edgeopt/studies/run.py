@@ -25,9 +25,9 @@ from edgeopt.options import (
 )
 from edgeopt.studies import registry
 from edgeopt.studies.checks import own, require_instance, watch
-from edgeopt.studies.entries import BenchmarkEntry
+from edgeopt.studies.entries import BenchmarkEntry, Settings
 from edgeopt.studies.progress import Step, progress_bar
-from edgeopt.studies.results import Case, Settings, Study
+from edgeopt.studies.results import Case, Study
 from edgeopt.studies.simulation import Ran, control_entries, controls, run
 from edgeopt.studies.system import Objective, System
 

@@ -12,8 +12,9 @@ from edgeopt.later import Computed
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import check_whole
 from edgeopt.studies import registry
+from edgeopt.studies.entries import Settings
 from edgeopt.studies.pages.instance import View, view_of
-from edgeopt.studies.results import Case, Settings
+from edgeopt.studies.results import Case
 from edgeopt.studies.simulation import control_entries, controls, run
 from edgeopt.studies.system import Reporting
 

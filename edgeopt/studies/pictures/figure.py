@@ -238,7 +238,7 @@ def _curve(axes: Axes, one: Curve) -> None:
     step: Any = {"drawstyle": "steps-post"} if one.step else {}
     axes.plot(
         one.x, one.y, color=one.colour, linestyle=one.style or "none", **_mark(one), **step,
-        zorder=3.0 - _full(one.style),
+        label=one.name or None, zorder=3.0 - _full(one.style),
     )  # fmt: skip
     if one.low is not None:
         axes.fill_between(

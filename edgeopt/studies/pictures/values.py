@@ -75,16 +75,17 @@ def _over_time(case: Case) -> Curves:
 
 
 def _so_far(case: Case, policy: str) -> NDArray[np.float64]:
-    """Return the value of runs up to each slot, moved so that the mean ends at the table's value.
+    """Return the value of runs up to each slot, moved so that the curve ends at the table's value.
 
-    Both differ where more is known than the mean; it moves in proportion to what there is so far.
+    Both differ where more is known than the runs; it moves in proportion to what there is so far.
     """
     runs = case.objective.so_far(case.trajectories[policy])
     if not runs.size:
         return np.zeros((len(runs), 1))
-    mean = runs.mean(axis=0)
+    found = case.estimates[policy]
+    mean = curve(runs, found, case.controls, case.settings.confidence)[0]
     share = mean / mean[-1] if mean[-1] else np.linspace(0.0, 1.0, mean.size)
-    return np.asarray(runs + (float(case.rows[policy]["value"]) - mean[-1]) * share)
+    return np.asarray(runs + (found.mean - mean[-1]) * share)
 
 
 def _over_time_title(case: Case) -> str:

@@ -1,24 +1,24 @@
-"""Measured durations by label, in any order of rows and columns, as an instance and a study."""
+"""A list of jobs becomes an instance, and policies are compared on it."""
 
 # start of the data example
 import pandas as pd
 
 from edgeopt import study
-from edgeopt.instances.tapfinger import from_durations
+from edgeopt.instances import Jobs, tapfinger
 
-rows = [("vgg", 1, 80), ("bert", 2, 61), ("bert", 1, 120), ("vgg", 2, 42)]  # in any order
-measured = pd.DataFrame(rows, columns=["kind", "cpu", "minutes"]).assign(gpu=0)
-duration = measured.set_index(["kind", "cpu", "gpu"])["minutes"]
-duration.attrs["units"] = "min"
-least = pd.DataFrame({"cpu": 1, "gpu": 0}, ["bert", "vgg"]).rename_axis("kind", axis="index")
-room = pd.DataFrame({"gpu": 0, "cpu": [2, 1]}, ["lab", "attic"]).rename_axis(
-    "cluster", axis="index"
-)
-least.columns.name = room.columns.name = "resource"
-tasks = pd.DataFrame({"arrival": [0, 0, 5], "kind": ["vgg", "bert", "bert"]}).rename_axis("task")
-instance = from_durations(
-    duration, seconds=True, slot_seconds=60, minimum=least, capacity=room, **tasks
-)
-found = study(instance, ["reservation", "min"], runs=2, claims=False)
+log = pd.DataFrame(
+    {
+        "sent": ["2024-03-01 09:02", "2024-03-01 09:15", "2024-03-01 09:21", "2024-03-01 10:40"],
+        "lasted [min]": [84.0, 31.0, float("nan"), 142.0],
+        "cores": [4, 2, 8, 4],
+        "gpus": [1, 0, 1, 1],
+        "phase": ["Succeeded", "Failed", "Pending", "Succeeded"],
+    }
+)  # or the path of a CSV file
+columns = {"arrival": "sent", "duration": "lasted [min]", "cpu": "cores", "gpu": "gpus"}
+jobs = Jobs.read(log, state="phase", **columns)
+instance = tapfinger.from_jobs(jobs, capacity=[[8, 2], [4, 0]], slot_seconds="10 min")
+print(*instance.notes, sep="\n")
+found = study(instance, ["reservation", "tiresias"], runs=2, claims=False)
 print(found.table[["policy", "value", "gap"]].to_string(index=False))
 # end of the data example

@@ -119,7 +119,7 @@ def solve(
         gap=relative_gap(found, proven),
         seconds=time.perf_counter() - began,
         solver="column generation and HiGHS",
-        status=f"{plural(instance.slots, 'slot')} and {plural(instance.jobs, 'job')}",
+        status=f"{plural(instance.slots, 'slot')}, each within {gap:.1%}, and {plural(instance.jobs, 'job')}",
         plan=Apart(value, bound, plans, run.site, run.completion),
         labels=dict(instance.labels),
     )

@@ -113,13 +113,14 @@ def solve(
     )
     bound = Parts(*(np.asarray(part) for part in least.scaled_parts))
     found, proven = float(value.total), float(bound.total)
+    slots = plural(instance.slots, "slot")
     return Benchmark(
         value=found,
         bound=proven,
         gap=relative_gap(found, proven),
         seconds=time.perf_counter() - began,
         solver="column generation and HiGHS",
-        status=f"{plural(instance.slots, 'slot')}, each within {gap:.1%}, and {plural(instance.jobs, 'job')}",
+        status=f"{slots}, each within {gap:.1%}, and {plural(instance.jobs, 'job')}",
         plan=Apart(value, bound, plans, run.site, run.completion),
         labels=dict(instance.labels),
     )

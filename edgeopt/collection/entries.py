@@ -217,6 +217,10 @@ def names(
     size
         ``"s"``, ``"m"`` or ``"l"``; by default all.
 
+    Returns
+    -------
+    Names, in the order of the collection.
+
     Raises
     ------
     OptionError
@@ -247,6 +251,10 @@ def entry(name: str) -> Entry:
     ----------
     name
         One of `names`.
+
+    Returns
+    -------
+    The entry: how the instance is made, and what is known of it.
 
     Raises
     ------
@@ -300,6 +308,10 @@ def best(name: str) -> float:
     name
         One of `names`.
 
+    Returns
+    -------
+    Value in the unit of the system's objective.
+
     Raises
     ------
     OptionError
@@ -318,6 +330,10 @@ def table() -> pd.DataFrame:
     """Return all entries as one frame, a row per instance.
 
     Columns are those of `Entry`, with ``offline_`` and ``online_`` before the names of their parts.
+
+    Returns
+    -------
+    One row per named instance.
 
     Examples
     --------

@@ -315,6 +315,10 @@ def interval_loads(
     capacity
         What each slot offers, shape [T].
 
+    Returns
+    -------
+    Demand and offer of one interval after the other.
+
     Examples
     --------
     >>> import numpy as np

@@ -66,6 +66,10 @@ def look(path: str | os.PathLike[str]) -> Look:
     path
         The file or folder; nothing in it is run or unpacked.
 
+    Returns
+    -------
+    What it is, and what reads it.
+
     Raises
     ------
     InstanceError

@@ -360,6 +360,10 @@ def slots_at(
     field
         What errors call the times.
 
+    Returns
+    -------
+    Slots, shape [N].
+
     Raises
     ------
     InstanceError

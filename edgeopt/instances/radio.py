@@ -36,6 +36,15 @@ _WEAK = 1e-6  # power ratio below which adding 1 would lose digits
 def decibel_to_ratio(decibel: ArrayLike) -> NDArray[Any]:
     """Convert decibels to a power ratio.
 
+    Parameters
+    ----------
+    decibel
+        Ratio, dB, any shape.
+
+    Returns
+    -------
+    Ratio, dimensionless, of the same shape.
+
     Examples
     --------
     >>> from edgeopt.instances.radio import decibel_to_ratio
@@ -47,6 +56,15 @@ def decibel_to_ratio(decibel: ArrayLike) -> NDArray[Any]:
 
 def ratio_to_decibel(ratio: ArrayLike) -> NDArray[Any]:
     """Convert a positive power ratio to decibels.
+
+    Parameters
+    ----------
+    ratio
+        Positive ratio, dimensionless, any shape.
+
+    Returns
+    -------
+    Ratio, dB, of the same shape.
 
     Examples
     --------
@@ -60,6 +78,15 @@ def ratio_to_decibel(ratio: ArrayLike) -> NDArray[Any]:
 def dbm_to_watt(dbm: ArrayLike) -> NDArray[Any]:
     """Convert dBm (decibels relative to a milliwatt) to watt.
 
+    Parameters
+    ----------
+    dbm
+        Power, dBm, any shape.
+
+    Returns
+    -------
+    Power, W, of the same shape.
+
     Examples
     --------
     >>> from edgeopt.instances.radio import dbm_to_watt
@@ -71,6 +98,15 @@ def dbm_to_watt(dbm: ArrayLike) -> NDArray[Any]:
 
 def milliwatt_to_watt(milliwatt: ArrayLike) -> NDArray[Any]:
     """Convert milliwatt to watt.
+
+    Parameters
+    ----------
+    milliwatt
+        Power, mW, any shape.
+
+    Returns
+    -------
+    Power, W, of the same shape.
 
     Examples
     --------
@@ -84,6 +120,15 @@ def milliwatt_to_watt(milliwatt: ArrayLike) -> NDArray[Any]:
 def megahertz_to_hertz(megahertz: ArrayLike) -> NDArray[Any]:
     """Convert megahertz to hertz.
 
+    Parameters
+    ----------
+    megahertz
+        Frequency, MHz, any shape.
+
+    Returns
+    -------
+    Frequency, Hz, of the same shape.
+
     Examples
     --------
     >>> from edgeopt.instances.radio import megahertz_to_hertz
@@ -96,6 +141,15 @@ def megahertz_to_hertz(megahertz: ArrayLike) -> NDArray[Any]:
 def megabytes_to_megabit(megabytes: ArrayLike) -> NDArray[Any]:
     """Convert units of 10^6 bytes to units of 10^6 bits.
 
+    Parameters
+    ----------
+    megabytes
+        Amount of data, 10^6 bytes, any shape.
+
+    Returns
+    -------
+    Amount of data, 10^6 bits, of the same shape.
+
     Examples
     --------
     >>> from edgeopt.instances.radio import megabytes_to_megabit
@@ -107,6 +161,15 @@ def megabytes_to_megabit(megabytes: ArrayLike) -> NDArray[Any]:
 
 def thermal_noise_dbm(bandwidth: ArrayLike) -> NDArray[Any]:
     """Return the power of thermal noise within a bandwidth in Hz, in dBm (-109.2 dBm at 3 MHz).
+
+    Parameters
+    ----------
+    bandwidth
+        Band, Hz, any shape.
+
+    Returns
+    -------
+    Power, dBm, of the same shape.
 
     Examples
     --------
@@ -172,6 +235,15 @@ def path_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:
 
     :math:`128.1 + 37.6 \log_{10}(r)` dB with r in kilometres (3GPP TR 36.942, 2 GHz).
 
+    Parameters
+    ----------
+    kilometres
+        Distance, km, any shape.
+
+    Returns
+    -------
+    Loss, dB, of the same shape.
+
     Examples
     --------
     >>> from edgeopt.instances.radio import path_loss_decibel
@@ -187,6 +259,15 @@ def small_cell_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:
 
     :math:`140.7 + 36.7 \log_{10}(r) + 4` dB with r in kilometres (3GPP TR 36.814, 2 GHz, and 4 dB
     on top).
+
+    Parameters
+    ----------
+    kilometres
+        Distance, km, any shape.
+
+    Returns
+    -------
+    Loss, dB, of the same shape.
 
     Examples
     --------

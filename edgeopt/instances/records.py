@@ -32,7 +32,17 @@ _Rule = TypeVar("_Rule", bound="Callable[..., None]")
 
 
 def fields_of(record: type[Record]) -> tuple[Field, ...]:
-    """Return what is declared of the fields of a class, in the order of its constructor."""
+    """Return what is declared of the fields of a class, in the order of its constructor.
+
+    Parameters
+    ----------
+    record
+        A class of declared fields.
+
+    Returns
+    -------
+    Declarations, in the order of the constructor.
+    """
     return record._fields
 
 

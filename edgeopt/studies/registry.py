@@ -34,6 +34,10 @@ ALL: Final = "all"
 def systems() -> list[str]:
     """Return the names of all systems, edgeopt's own first.
 
+    Returns
+    -------
+    Names for `find_system`.
+
     Examples
     --------
     >>> from edgeopt.studies import systems
@@ -74,6 +78,10 @@ def find_system(name: str) -> System:
     ----------
     name
         One of :func:`systems`.
+
+    Returns
+    -------
+    The record that studies, commands and pages read.
 
     Raises
     ------

@@ -39,6 +39,10 @@ def target_of(path: str | os.PathLike[str], *, force: bool = True) -> Path:
     force
         Whether an existing file may be replaced.
 
+    Returns
+    -------
+    The path that is to be written.
+
     Raises
     ------
     OutputError
@@ -246,6 +250,10 @@ def printable(text: str) -> str:
     ----------
     text
         The text.
+
+    Returns
+    -------
+    The text without control characters.
 
     Examples
     --------

@@ -132,6 +132,10 @@ def checked_name(name: str) -> str:
     name
         The name.
 
+    Returns
+    -------
+    The same name.
+
     Raises
     ------
     OutputError

@@ -248,6 +248,10 @@ def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpac
     kind
         Class of the instances.
 
+    Returns
+    -------
+    A space with the seed as its parameter.
+
     Examples
     --------
     >>> from edgeopt.bounds.search.space import of_seeds

@@ -149,6 +149,15 @@ def from_bundled(**options: Any) -> EdrInstance:
 
     Takes the settings of `build`, with up to 30 sites; without any, the default instance is the
     same every time. It equals what `from_raw` builds from the raw files with the same settings.
+
+    Parameters
+    ----------
+    **options
+        Those of `from_raw`.
+
+    Returns
+    -------
+    An instance from the traces that come with the package.
     """
     return build(read_tables(FOLDER), **options)
 
@@ -170,6 +179,10 @@ def from_raw(
         Mondays, year-month-day: which weeks of the two series are taken.
     **options
         Settings of `build`.
+
+    Returns
+    -------
+    An instance from the files, whose notes say what was made of them.
 
     Raises
     ------

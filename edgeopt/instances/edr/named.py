@@ -17,6 +17,15 @@ def small(rng: int | np.random.Generator) -> EdrInstance:
     a little more than the energy of serving at average sites and training at an even rate; some
     sites have little room. Objectives rule out some routes, but every request has one.
 
+    Parameters
+    ----------
+    rng
+        Seed or generator.
+
+    Returns
+    -------
+    A few frames, slots, sites and tasks.
+
     Examples
     --------
     >>> from edgeopt.instances.edr import small

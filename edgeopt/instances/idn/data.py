@@ -203,6 +203,15 @@ def from_bundled(**options: Any) -> IdnInstance:
 
     Takes the settings of `build`; without any, the default instance is the same every time. It
     equals what `from_raw` builds from the raw files with the same settings.
+
+    Parameters
+    ----------
+    **options
+        Those of `from_raw`.
+
+    Returns
+    -------
+    An instance from the traces that come with the package.
     """
     return build(read_tables(FOLDER), **options)
 
@@ -216,6 +225,10 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> IdnInstance:
         Folder with the sources as `measure` expects them.
     **options
         Settings of `build`.
+
+    Returns
+    -------
+    An instance from the files, whose notes say what was made of them.
 
     Raises
     ------

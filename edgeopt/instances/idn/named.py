@@ -22,6 +22,10 @@ def small(rng: int | np.random.Generator, *, own_cost: bool = False) -> IdnInsta
     own_cost
         Whether the instance brings its own table of costs, drawn from a few whole numbers.
 
+    Returns
+    -------
+    A few nodes, models, tasks and slots.
+
     Examples
     --------
     >>> from edgeopt.instances.idn import small

@@ -294,6 +294,10 @@ def from_topology(
     cloud_ms, ms_per_km
         As in `from_links`.
 
+    Returns
+    -------
+    Nodes, links with their latency (ms), tiers and budgets (MB).
+
     Raises
     ------
     InstanceError

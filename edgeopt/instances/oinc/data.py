@@ -113,6 +113,15 @@ def from_bundled(**options: Any) -> OincInstance:
 
     Takes the settings of `build`; without any, the default instance is the same every time. It
     equals what `from_raw` builds from the raw files with the same settings.
+
+    Parameters
+    ----------
+    **options
+        Those of `from_raw`.
+
+    Returns
+    -------
+    An instance from the traces that come with the package.
     """
     return build(read_tables(FOLDER), **options)
 
@@ -126,6 +135,10 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> OincInstance:
         Folder with the sources as `measure` expects them.
     **options
         Settings of `build`; almost an hour of requests is on record.
+
+    Returns
+    -------
+    An instance from the files, whose notes say what was made of them.
 
     Raises
     ------

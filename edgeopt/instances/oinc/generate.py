@@ -226,6 +226,15 @@ def small(rng: int | np.random.Generator) -> OincInstance:
     At most 3 slots, 3 devices, 3 sites and 3 jobs (perhaps none), in numbers of order one, without
     ties. Most requests can meet their objective alone, but not always together.
 
+    Parameters
+    ----------
+    rng
+        Seed or generator.
+
+    Returns
+    -------
+    A few slots, devices, sites and jobs.
+
     Examples
     --------
     >>> from edgeopt.instances.oinc import small

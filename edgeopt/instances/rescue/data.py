@@ -174,6 +174,15 @@ def from_bundled(**options: Any) -> RescueInstance:
     Takes the settings of `build`; without any, the default instance is the same every time. It
     equals what `from_raw` builds from the raw files with the same settings.
 
+    Parameters
+    ----------
+    **options
+        Those of `from_raw`.
+
+    Returns
+    -------
+    An instance from the traces that come with the package.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import from_bundled
@@ -193,6 +202,10 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> RescueInstanc
         Folder with the sources as `measure` expects them.
     **options
         Sizes and settings of `build`.
+
+    Returns
+    -------
+    An instance from the files, whose notes say what was made of them.
 
     Raises
     ------

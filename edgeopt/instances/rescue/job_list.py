@@ -84,6 +84,10 @@ def from_jobs(
         Other fields of the instance, such as ``reserved`` and ``profit``, which no list of jobs
         tells. By default nothing is reserved, and a run earns its length in slots.
 
+    Returns
+    -------
+    An instance with labels, and notes on how well it is known.
+
     Raises
     ------
     InstanceError

@@ -27,6 +27,10 @@ def tight(eps: float) -> RescueInstance:
     eps
         Probability :math:`\epsilon` in (0, 1).
 
+    Returns
+    -------
+    One server and two slots.
+
     Raises
     ------
     OptionError
@@ -77,6 +81,10 @@ def small(
         Whether to draw reserved tasks, up to 3.
     arrivals, beyond
         Passed to `RescueInstance`.
+
+    Returns
+    -------
+    At most 2 servers, 3 devices, 2 profiles and 4 slots.
 
     Examples
     --------

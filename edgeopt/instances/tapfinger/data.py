@@ -150,6 +150,15 @@ def from_bundled(**options: Any) -> TapFingerInstance:
     Takes the settings of `build`; without any, the default instance is the same every time. The
     tables hold whole seconds for some numbers of CPU cores, and those in between are interpolated:
     about nine out of ten durations are those of `from_raw`, and the others differ by a slot.
+
+    Parameters
+    ----------
+    **options
+        Those of `from_raw`.
+
+    Returns
+    -------
+    An instance from the traces that come with the package.
     """
     return build(read_tables(FOLDER), reduced=True, **options)
 
@@ -163,6 +172,10 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> TapFingerInst
         Folder with the sources as `measure` expects them.
     **options
         Settings of `build`.
+
+    Returns
+    -------
+    An instance from the files, whose notes say what was made of them.
 
     Raises
     ------

@@ -306,6 +306,15 @@ def small(rng: int | np.random.Generator) -> TapFingerInstance:
     no noise. Speeds are drawn for every bundle, so that a larger one may be slower; half of the
     kinds slow down, and half of the instances allow one start per cluster and slot only.
 
+    Parameters
+    ----------
+    rng
+        Seed or generator.
+
+    Returns
+    -------
+    A few clusters, tasks and kinds.
+
     Examples
     --------
     >>> from edgeopt.instances.tapfinger import small

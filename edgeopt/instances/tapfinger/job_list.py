@@ -59,6 +59,10 @@ def from_jobs(
     **fields
         Other fields of the instance, such as ``weight``.
 
+    Returns
+    -------
+    An instance with labels, and notes on what was left out.
+
     Raises
     ------
     InstanceError

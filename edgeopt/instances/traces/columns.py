@@ -132,6 +132,10 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
     names
         Names of the columns; blanks around a name in the header do not count.
 
+    Returns
+    -------
+    The columns, as texts.
+
     Raises
     ------
     InstanceError
@@ -167,6 +171,15 @@ def find_column(
 
 def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
     """Read all non-empty lines of a CSV file, with their numbers.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Number and fields of every line.
 
     Raises
     ------
@@ -338,6 +351,10 @@ def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
     path
         CSV whose first line names a corruption per column, whose second line gives its severity,
         and which then has one line per model: name, accuracies.
+
+    Returns
+    -------
+    Fractions classified correctly, shape [M, C], with the names of both axes.
 
     Raises
     ------

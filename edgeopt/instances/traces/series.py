@@ -218,6 +218,10 @@ def read_passengers(path: str | os.PathLike[str]) -> Passengers:
         CSV with the columns station NLC, AEI (A: entering, E: leaving, I: changing trains) and one
         for each quarter of an hour, 0500-0515 to 0145-0200.
 
+    Returns
+    -------
+    Passengers by station and quarter of an hour, shape [S, 84].
+
     Raises
     ------
     InstanceError

@@ -32,6 +32,15 @@ def late_price(instance: EdrInstance) -> Floats:
     Twice the mean cost of a round in the frames of its window in which it may train, at the true
     prices; 0 where that is negative.
 
+    Parameters
+    ----------
+    instance
+        What is given.
+
+    Returns
+    -------
+    Price of a round, in the unit of the objective, shape [I].
+
     Notes
     -----
     The paper does not say what becomes of rounds that are not done in time.
@@ -53,6 +62,15 @@ def unserved_price(instance: EdrInstance) -> Floats:
 
     Twice what a request could cost at most: at the dearest capable site, the highest price, and
     with the longest delay allowed. No feasible route is as dear, unless it costs nothing.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+
+    Returns
+    -------
+    Price of a request, in the unit of the objective, shape [N].
 
     Notes
     -----

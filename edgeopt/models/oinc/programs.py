@@ -28,6 +28,15 @@ def enough_slots(instance: OincInstance) -> int:
 
     After the last slot with requests, one job after the other is served at its slowest site.
 
+    Parameters
+    ----------
+    instance
+        What is given.
+
+    Returns
+    -------
+    Number of slots.
+
     Examples
     --------
     >>> from edgeopt.instances.oinc import small

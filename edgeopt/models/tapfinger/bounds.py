@@ -58,6 +58,15 @@ def volume_bound(problem: SchedulingProblem) -> float:
     Of one resource, all clusters are put together, and every task takes as little of it as it can,
     as fast as it likes: then the task with the least work left goes first. See `fluid_bound`.
 
+    Parameters
+    ----------
+    problem
+        What is to be scheduled.
+
+    Returns
+    -------
+    Lower bound on the weighted sum of flow times, slots.
+
     Notes
     -----
     Policies that change the bundles of running tasks can fall below this: a mix of bundles may

@@ -100,6 +100,10 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
     rng
         Where the moves come from.
 
+    Returns
+    -------
+    A plan that `verify` accepts.
+
     Raises
     ------
     OptionError

@@ -134,6 +134,10 @@ def scheduling_problem(
         Other durations, slots, shape [N, K, A, B], such as the shortest or the expected ones under
         noise; by default those without noise.
 
+    Returns
+    -------
+    Tasks, clusters and durations in slots.
+
     Examples
     --------
     >>> from edgeopt.instances.tapfinger import small
@@ -199,6 +203,10 @@ def usage(problem: SchedulingProblem, schedule: Schedule) -> Ints:
         The tasks.
     schedule
         A plan for them.
+
+    Returns
+    -------
+    CPU cores and GPUs, shape [H, N, 2].
 
     Examples
     --------

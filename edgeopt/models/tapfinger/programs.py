@@ -58,6 +58,10 @@ def allowed(duration: Ints) -> Bundles:
     ----------
     duration
         Slots, shape [N, K, A, B]; 0 where a bundle is not allowed.
+
+    Returns
+    -------
+    Lists of bundles, one for each cluster and kind of task.
     """
     return _listed(duration, duration > 0)
 
@@ -72,6 +76,10 @@ def efficient(duration: Ints) -> Bundles:
     ----------
     duration
         Slots, shape [N, K, A, B]; 0 where a bundle is not allowed.
+
+    Returns
+    -------
+    Lists of bundles, one for each cluster and kind of task.
     """
     never = np.iinfo(np.int64).max
     slots = np.where(duration > 0, duration, never)

@@ -116,6 +116,10 @@ def relaxation(
     **solver
         Further options for `edgeopt.solve`, such as ``algorithm="ipm"``.
 
+    Returns
+    -------
+    The bound with prices that prove it.
+
     Raises
     ------
     OptionError

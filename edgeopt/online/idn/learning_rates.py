@@ -94,6 +94,10 @@ def node_constants(
         Whether a node with a choice fills its budget only up to the size of its largest model, so
         that no rounding exceeds it.
 
+    Returns
+    -------
+    Constants with one entry per node.
+
     Examples
     --------
     >>> from edgeopt.instances.idn import small

@@ -28,6 +28,15 @@ def rolled(desk: RescueDesk) -> RescueInstance:
 
     The instance is repeated without end. Accuracies of its profit model decay on within a plan, and
     are those of the instance again at the first plan of a new round.
+
+    Parameters
+    ----------
+    desk
+        The desk of a running session.
+
+    Returns
+    -------
+    An instance whose first slot is the present one.
     """
     horizon = desk.opened.horizon
     return planned(desk, (desk.slot + np.arange(horizon)) % horizon)

@@ -91,7 +91,17 @@ def scenario_of(
 
 
 def durations_seen(log: Iterable[str] | str) -> tuple[int, int]:
-    """Return of how many runs a log says how long they took, and how many have begun."""
+    """Return of how many runs a log says how long they took, and how many have begun.
+
+    Parameters
+    ----------
+    log
+        Lines of the log of a session, or its path.
+
+    Returns
+    -------
+    Runs whose duration is known, and runs that have begun.
+    """
     seen = begun = 0
     for row in _rows_of(log)[1:]:
         begun += row.get("decision") is not None

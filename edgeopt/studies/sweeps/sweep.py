@@ -300,6 +300,10 @@ def tabulate(jobs: Iterable[Job], rows: Mapping[str, Mapping[str, Any]]) -> pd.D
         The jobs.
     rows
         What they came to, by their keys.
+
+    Returns
+    -------
+    One row per job.
     """
     import pandas as pd
 

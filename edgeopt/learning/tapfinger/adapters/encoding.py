@@ -194,6 +194,10 @@ def features(instance: TapFingerInstance, seen: Round) -> Observation:
     seen
         The round.
 
+    Returns
+    -------
+    Arrays of fixed shapes.
+
     Raises
     ------
     OptionError
@@ -224,6 +228,10 @@ def action_of(seen: Round, decision: Decision) -> Ints:
         The round.
     decision
         The decision; it changes no bundle of a running task.
+
+    Returns
+    -------
+    Actions, shape [N, 3].
 
     Raises
     ------

@@ -339,6 +339,10 @@ def dual_bound(
         Prices, not negative; an energy price above the penalty of excess counts as that penalty.
     elastic
         Order of what must not happen, or its prices.
+
+    Returns
+    -------
+    Lower bound on the cost of every plan, in the unit of the objective.
     """
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
     proof = problem.proving(prices, penalties)

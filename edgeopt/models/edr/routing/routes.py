@@ -59,6 +59,10 @@ def conditions(instance: EdrInstance, frame: int, slot: int) -> Conditions:
     frame, slot
         Numbers of the frame and of the slot within it, from 0.
 
+    Returns
+    -------
+    Requests, latencies, objectives and rates of the slot.
+
     Raises
     ------
     OptionError

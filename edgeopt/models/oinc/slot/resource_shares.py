@@ -459,6 +459,10 @@ def closed_form_cost(
     transmission, computation, room, weight
         As in `allocate`.
 
+    Returns
+    -------
+    Weighted sum of latencies, s.
+
     Examples
     --------
     >>> from edgeopt.models.oinc.slot import closed_form_cost

@@ -117,6 +117,10 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
     site
         Site of each of them, -1 where it is refused, shape [n].
 
+    Returns
+    -------
+    Weighted sum of latencies, s.
+
     Examples
     --------
     >>> from edgeopt.instances.oinc import small

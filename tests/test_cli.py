@@ -245,8 +245,8 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["solve", "rescue", "--out="], "error: --out: must not be empty"),
         (["study", "rescue", "--force", "--out", ""], "error: --out: must not be empty"),
         (["solve", "rescue", "--bound", "best"], "--bound best: unknown; rescue has safe, lp, lp_"),
-        (["solve", "rescue", "--bound", "safe", "--method", "auto"], "BOUND(safe) of rescue does"),
-        (["solve", "rescue", "--bound", "safe", "--out", "x.nc"], "--out: BOUND(safe) of rescue"),
+        (["solve", "rescue", "--bound", "safe", "--method", "auto"], "the safe bound of rescue does"),
+        (["solve", "rescue", "--bound", "safe", "--out", "x.nc"], "--out: the safe bound of rescue"),
         (["study", "rescue", "--set", "servrs=3"], "no parameter servrs; did you mean servers?"),
         (["study", "rescue", "--set", "options=3"], "no parameter options; known: servers, dev"),
         (
@@ -435,7 +435,7 @@ def test_progress_on_a_terminal_only(instance_file: str, tmp_path: Path) -> None
     os.close(reader)
     assert started.wait() == 0
     assert json.loads((tmp_path / "out.json").read_text())["system"] == "rescue"
-    assert b"bound BOUND(safe)" in shown  # what is at work, before it is done
+    assert b"bound safe bound" in shown  # what is at work, before it is done
     assert b"policy Random" in shown
 
 
@@ -471,8 +471,8 @@ def test_solve_says_whom_a_bound_bounds(
 ) -> None:
     assert run(["solve", "rescue", "--instance", instance_file]) == 0
     usual = " ".join(capsys.readouterr().out.split())
-    assert "OPT(LP) bounds every policy that meets all reserved" in usual
-    assert "The reference bound of studies is BOUND(safe) (--bound safe); it bounds every" in usual
+    assert "The LP bound bounds every policy that meets all reserved" in usual
+    assert "The reference bound of studies is the safe bound (--bound safe); it bounds every" in usual
     assert run(["solve", "rescue", "--instance", instance_file, "--bound", "safe", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["benchmark"]
     assert found["name"] == "safe"

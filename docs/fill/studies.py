@@ -111,28 +111,25 @@ def beside_means(ran: Study, comparison: str | None) -> str:
 def single(ran: Study) -> tuple[list[str], list[list[str]]]:
     """The policies of one instance, as on the page of a study."""
     from edgeopt.studies.comparison import GAP
-    from edgeopt.studies.wording import beside, gap_said, number, percent
+    from edgeopt.studies.wording import gap_said, number, percent, violated_said
 
     [case] = ran.cases
     system = ran.system
-    headings = ["policy", GAP, system.objective.heading, system.objective.over(case.label)]
+    headings = ["policy", GAP, system.objective.heading]
     constrained = system.constraint.count(case.instance)
     if constrained:
-        headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}, of {constrained}")
+        headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}")
     headings += [metric.title for metric in system.reporting.metrics]
     rows = []
     for row in case.rows.values():
         error = f" ± {number(row['value_se'], 2)}" if row["spread"] == "interval" else ""
-        ratio = system.objective.ratio(row["ratio"])
-        ends = beside(row, "ratio", share=system.objective.sense == "max", digits=4)
         cells = [
             case.title(row),
             gap_said(row, ends=True),
             f"{number(row['value'])}{error}",
-            f"{ratio} ({ends})" if ends else ratio,
         ]
         if constrained:
-            cells.append(number(row["violated"], 3))
+            cells.append(violated_said(row["violated"], constrained))
         for metric in system.reporting.metrics:
             value = row[metric.name]
             cells.append(percent(value) if metric.percent else number(value, 3))

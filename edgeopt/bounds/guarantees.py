@@ -44,7 +44,7 @@ def guarantees(record: Any) -> tuple[Claim, ...]:
                 record,
                 f"guarantee.{entry.name}",
                 f"The expected value of {entry.title} is {better} {entry.guarantee:g} times "
-                f"{record.offline.bounds[_bound_of_guarantee(record, entry)].label}.",
+                f"{record.offline.bounds[_bound_of_guarantee(record, entry)].phrase}.",
                 partial(_kept, entry=entry),
                 toward_bound=True,
             )
@@ -55,7 +55,7 @@ def guarantees(record: Any) -> tuple[Claim, ...]:
             _claim(
                 record,
                 f"valid_bound.{name}",
-                f"{record.offline.bounds[name].label} bounds {record.offline.bounds[name].scope}.",
+                f"{bound.phrase[:1].upper()}{bound.phrase[1:]} bounds {bound.scope}.",
                 partial(_passed_by_none, name=name),
                 toward_bound=False,
             )
@@ -113,7 +113,7 @@ class Runs:
         """Compute a bound, for the scenarios that are simulated where it has one for each."""
         entry = self.record.offline.bounds[name]
         if entry.offered is not None and not entry.offered(self.instance):
-            raise NotApplicableError(f"{entry.label} is not computed for this instance")
+            raise NotApplicableError(f"{entry.phrase} is not computed for this instance")
         return entry.solve(self.instance, lambda _: self.environment, 0, self.runs)
 
     @property

@@ -116,7 +116,7 @@ def bench(
     wrong = found.results[found.results["failed"].str.startswith("wrong")]
     for row in wrong.to_dict("records"):
         show.note(f"{row['competitor']} on {row['instance']}: {row['failed']}")
-    show.note(f"page: {page}")
+    show.note(f"Report: {page}")
     return 0
 
 

@@ -58,7 +58,7 @@ def check(
     else:
         _print(checked, published=published)
         if page:
-            show.note(f"page: {page}")
+            show.note(f"Report: {page}")
     return 1 if checked.broken else 0
 
 

@@ -57,7 +57,7 @@ def solve(
     if name != usual or offline.solve is None:
         for option, given in (("--method", method), ("--out", out)):
             if given is not None:
-                raise OptionError(f"{option}: {entry.label} of {record.name} does not take it")
+                raise OptionError(f"{option}: {entry.phrase} of {record.name} does not take it")
     if method is not None and method not in offline.methods:
         raise OptionError(
             f"--method {method}: unknown; {record.name} has {', '.join(offline.methods) or 'none'}"
@@ -66,7 +66,7 @@ def solve(
         _check_writable(record, out, force=force)
     chosen = chosen_instance(record, instance, data, seed)
     if entry.offered is not None and not entry.offered(chosen.instance):
-        raise OptionError(f"--bound {name}: {entry.label} is not computed for this instance")
+        raise OptionError(f"--bound {name}: {entry.phrase} is not computed for this instance")
     with progress_bar(1):
         if name == usual and offline.solve is not None:
             options = {} if method is None else {"method": method}
@@ -95,11 +95,11 @@ def solve(
 
 
 def _print(record: "System", name: str, instance: str, benchmark: Any) -> None:
-    from edgeopt.studies.wording import duration, number, power
+    from edgeopt.studies.wording import capitalised, duration, number, power
 
     entry, reference = record.offline.bounds[name], record.offline.reference
     show.table(
-        f"{entry.label} of {record.name}, instance {instance}",
+        f"{capitalised(entry.label)} of {record.name}, instance {instance}",
         ["", "value"],
         [
             ["objective", number(benchmark.value, 8)],
@@ -110,13 +110,13 @@ def _print(record: "System", name: str, instance: str, benchmark: Any) -> None:
             ["status", benchmark.status],
         ],
     )
-    show.note(f"{entry.label} bounds {entry.scope}.")
+    show.note(f"{capitalised(entry.phrase)} bounds {entry.scope}.")
     if name == reference:
         show.note("It is the reference bound, by which studies divide the values of policies.")
     else:
         other = record.offline.bounds[reference]
         show.note(
-            f"The reference bound of studies is {other.label} (--bound {reference}); it bounds "
+            f"The reference bound of studies is {other.phrase} (--bound {reference}); it bounds "
             f"{other.scope}."
         )
 

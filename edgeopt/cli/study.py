@@ -121,13 +121,13 @@ def study(
         _print(case)
     if len(result.cases) == 1:
         _print_comparisons(result)
-        more = "; --draws N compares policies over N of them" if chosen[0].drawn else ""
-        show.note(
-            f"All of this is about one instance and says nothing about other instances{more}."
-        )
+        more = "; --draws N compares over many" if chosen[0].drawn else ""
+        show.note(f"Results hold for this instance{more}.")
         if _would_sharpen(result.cases[0]):
             show.note("With --runs 400, policies that are known exactly make the others sharper.")
-    show.note(f"page: {page}" if page else "Add --out FOLDER for a page with pictures and claims.")
+    show.note(
+        f"Report: {page}" if page else "Add --out FOLDER for a page with pictures and claims."
+    )
 
 
 def _runs(given: str | None) -> "int | Literal['auto'] | None":
@@ -166,22 +166,22 @@ def _would_sharpen(case: "Case") -> bool:
 
 def _print(case: "Case") -> None:
     from edgeopt.studies.comparison import GAP
-    from edgeopt.studies.sentences import ends_heading, sentences
+    from edgeopt.studies.sentences import sentences
     from edgeopt.studies.wording import (
-        beside,
         gap_said,
         number,
         percent,
         plural,
         uncapitalised,
         value_said,
+        violated_said,
     )
 
     record = case.system
     objective, constraint = record.objective, record.constraint
 
     def violated(row: "Row") -> str:
-        return f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"
+        return violated_said(row["violated"], case.constraints)
 
     def measured(metric: "Metric") -> "Callable[[Row], str]":
         said = percent if metric.percent else partial(number, digits=3)
@@ -192,11 +192,6 @@ def _print(case: "Case") -> None:
         (uncapitalised(GAP), partial(gap_said, ends=True)),
         (uncapitalised(objective.heading), lambda row: value_said(row, objective, 5)),
         ("how", itemgetter("how")),
-        (objective.over(case.label), lambda row: objective.ratio(row["ratio"])),
-        (
-            f"{ends_heading(case)} on this instance",
-            partial(beside, name="ratio", share=objective.sense == "max", digits=4),
-        ),
     ]
     if constraint.count(case.instance) > 0:
         columns.append((f"{constraint.verb[1]} {constraint.name}s", violated))

@@ -80,7 +80,7 @@ def train(
     show.note(found.sentence())
     for seed, one in found.by_seed.items():
         show.note(f"seed {seed}: {one.path}")
-    show.note(f"page: {folder / 'index.html'}")
+    show.note(f"Report: {folder / 'index.html'}")
 
 
 @contextmanager

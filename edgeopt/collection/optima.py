@@ -227,17 +227,17 @@ def _edr(instance: Any, gap: float, limit: float, solver: str) -> Benchmark:
 
 
 PROBLEMS: Final[Mapping[str, Problem]] = {
-    "rescue": _structured("OPT(LP)", "rescue", threads=1),
-    "idn": _structured("OPT(static)", "idn"),
-    "oinc": Problem("BOUND(apart)", _oinc),
+    "rescue": _structured("LP optimum", "rescue", threads=1),
+    "idn": _structured("static optimum", "idn"),
+    "oinc": Problem("two-part bound", _oinc),
     "edr": Problem(
-        "OPT(LP)",
+        "LP optimum",
         partial(_own, "edr"),
         lambda one, name, gap, limit: _edr(one, gap, limit, name),
         lambda one, _, gap, limit: replace(_edr(one, gap, limit, "clarabel"), solver="clarabel"),
     ),
     "tapfinger": Problem(
-        "OPT(plan)",
+        "best plan",
         _tapfinger,
         lambda one, name, gap, limit: _tapfinger(one, gap, limit, name),
         lambda one, _, gap, limit: _tapfinger(one, gap, limit, "scip"),

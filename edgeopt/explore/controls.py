@@ -16,6 +16,7 @@ from edgeopt.studies import find_system, systems
 from edgeopt.studies.live import Slider, instance_of, lines, live_of, offered
 from edgeopt.studies.pages.instance import View
 from edgeopt.studies.view import ViewSettings, view
+from edgeopt.studies.wording import capitalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,7 +145,7 @@ def certificate(shown: View) -> tuple[Callable[[], bytes] | None, str]:
     try:
         make = live_of(shown.case.system).certificate(shown.case)
     except CertificateError as error:
-        return None, f"{shown.case.label} has {error}."
+        return None, f"{capitalised(shown.case.reference)} has {error}."
     return partial(_packed, make), ""
 
 

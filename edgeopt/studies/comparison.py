@@ -16,7 +16,7 @@ from edgeopt.bounds.validity import weakest
 from edgeopt.errors import QualityWarning
 from edgeopt.representation import counted
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.wording import NO_BOUND, capitalised
+from edgeopt.studies.wording import NO_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.system import Objective
 
 
-GAP: Final = "Gap (0 is best)"
+GAP: Final = "Gap to bound"
 """Heading of a column of gaps."""
 
 
@@ -196,7 +196,7 @@ def series_of(
 
 
 def _rows(study: Study) -> pd.DataFrame:
-    return over_instances(study, ["gap", "value", "ratio"], paired=["value"])
+    return over_instances(study, ["gap", "value"], paired=["value"])
 
 
 def general(objective: Objective) -> Comparison:
@@ -209,15 +209,14 @@ def general(objective: Objective) -> Comparison:
             "place": "Place",
             "gap": GAP,
             "value": "Value of a run",
-            "ratio": capitalised(objective.over("the reference bound")),
-            "value_relative": "Times the reference",
+            "value_relative": "Against the reference policy",
         },
         percent=("gap",),
         absent={"gap": NO_BOUND},
         caption="Policies are compared by their values in terms of the reference bound of each "
-        "instance, the ratio; all means are arithmetic. The gap is to the tightest bound that is "
-        "valid for the policy. Beside the ratio of the value to that of the reference policy "
-        "stands how the two compare, for all policies together.",
+        "instance; all means are arithmetic. The gap is to the tightest bound that is "
+        "valid for the policy. Against the reference policy: the value over that of this policy, "
+        "and how the two compare, for all policies together.",
     )
 
 

@@ -16,6 +16,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tables import FOLDER
 from edgeopt.options import check_choice, check_fields, generator
 from edgeopt.representation import compact_repr
+from edgeopt.studies.wording import with_article
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ class BenchmarkEntry(Part):
     Parameters
     ----------
     label
-        Name in tables and pictures, such as ``"OPT(LP)"``.
+        Name in tables and pictures, such as ``"LP bound"``.
     compute
         Maps an instance to its :class:`Benchmark`. If it takes ``time_limit=``, seconds, it
         returns the valid bound in hand when they are over, and its status says so.
@@ -296,6 +297,11 @@ class BenchmarkEntry(Part):
     checks: Sequence[Check] = ()
     offered: Callable[[Any], bool] | None = None
     of_scenarios: Callable[..., Benchmark] | None = None
+
+    @property
+    def phrase(self) -> str:
+        """The label within a sentence: ``"the safe bound"``."""
+        return with_article(self.label)
 
     @property
     def scope(self) -> str:

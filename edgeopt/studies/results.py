@@ -21,6 +21,7 @@ from edgeopt.studies.checks import judged, offered, tightest
 from edgeopt.studies.comparison import brief, gap_of, general, shares_of, tidy, warn_of
 from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import Rank, of_case, of_study, places, ranking
+from edgeopt.studies.wording import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -214,6 +215,11 @@ class Case:
     def label(self) -> str:
         """Label of the reference bound."""
         return self.system.offline.bounds[self.system.offline.reference].label
+
+    @property
+    def reference(self) -> str:
+        """The same within a sentence: ``"the safe bound"``."""
+        return with_article(self.label)
 
     @cached_property
     def bounds(self) -> dict[str, Bound]:

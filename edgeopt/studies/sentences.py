@@ -33,6 +33,7 @@ from edgeopt.studies.wording import (
     percent,
     plural,
     power,
+    with_article,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.standings import Standing, Standings
 
 ONLY_HINDSIGHT: Final = "Only policies with hindsight take part"
-"""Said where the best policy would be named: one that knows the future is never called best."""
+"""Said where the best policy would be named: one that knows the future is not ranked."""
 
 _NAMED: Final = 3
 """Most policies that are named in a sentence."""
@@ -71,16 +72,42 @@ class Finding:
 
 
 def title(compared: Case | Study) -> str:
-    """Say in a line which policy is the first, what it reaches of its bound, and violates."""
-    found = compared.standings
+    """Say which policy is the first, what share of its bound it has, and what is like it."""
+    return _answer(compared.standings, _NAMED, ends=False)
+
+
+def sentence(compared: Case | Study) -> str:
+    """Say the same with the interval of the share, in at most 40 words."""
+    said = f"{_answer(compared.standings, _NAMED)}."
+    return said if len(said.split()) <= MOST_WORDS else f"{_answer(compared.standings, 1)}."
+
+
+def _answer(found: Standings, named: int, *, ends: bool = True) -> str:
+    """Name the first policy; of more others than `named` only the number is said."""
     first = found.first
     if first is None:
         return _nobody(found)
-    says = _most(found) if found.crowned or _ahead(found) else f"is {found.objective.most} so far"
-    reached = found.figure(first) if first.bounded else f"{first.amount}, {NO_BOUND}"
-    if _alone(found):
-        return f"{first.title} is {_alone(found)}: {reached}"
-    return f"{first.title} {says}{_among(found)}: {reached}; it {first.violations}"
+    reached = f"{first.title}, {_reached(found, first, ends=ends)}"
+    like = _like(found, named) + ("" if first.keeps else f"; it {first.violations}")
+    return f"{_role(found, first)}: {reached}{like}"
+
+
+def _role(found: Standings, first: Standing) -> str:
+    """Say as what a policy is the first: ``Best safe policy``, as far as it can be told."""
+    safe, over = "safe " * _safe(found), "" if found.here else f" over {found.over}"
+    if not found.others:
+        return f"Only {safe}policy{over}"
+    most = f"{found.objective.most} {found.objective.name}" + " of safe policies" * bool(safe)
+    if _ahead(found):
+        kept = first.keeps or found.constraint.soft
+        return f"Best {safe}policy{over}" if kept else f"{capitalised(most)}{over}"
+    least = least_runs(len(found.pairs.entrants), found.pairs.confidence)
+    if found.pairs.count >= least:
+        return f"No policy is clearly ahead after {found.over}; {most} so far"
+    option = f"--runs {max(20, least)}" if found.here else "--draws 20"
+    entrants = plural(len(found.pairs.entrants), "policy").replace("policys", "policies")
+    few = f"{capitalised(found.over)} {'is' if found.pairs.count == 1 else 'are'} too few"
+    return f"{few} to rank {entrants} ({least} needed: {option}); {most} so far"
 
 
 def _ahead(found: Standings) -> bool:
@@ -88,30 +115,27 @@ def _ahead(found: Standings) -> bool:
     return len(found.open) < len(found.others) or len(found.same) == len(found.others)
 
 
-def _among(found: Standings) -> str:
-    """Say that the first was chosen from those without violations, where another has more."""
-    first, other = found.first, found.other
-    if first is None or other is None or not first.keeps or found.constraint.soft:
-        return ""
-    return f" {_keeping(found)}"
+def _safe(found: Standings) -> bool:
+    """Tell whether the first was chosen from those that violate nothing, while others do."""
+    first = found.first
+    chosen = first is not None and first.keeps and not found.constraint.soft
+    return chosen and not all(one.keeps for one in found.ranked)
 
 
-def _alone(found: Standings) -> str:
-    """Say that nobody else keeps the constraint, so that the first is compared with nobody."""
-    if found.others or not _among(found):
-        return ""
-    return f"the only policy{_among(found).removeprefix(' of the policies')}"
+def _like(found: Standings, named: int) -> str:
+    """Say which others have the same value as the first, or one too close to call."""
+    close = [one for one in found.open if one not in found.same] if _ahead(found) else []
+    said = ""
+    for word, those in (("the same as", found.same), ("too close to call with", close)):
+        if those:
+            few = len(those) <= named and all(one.keeps for one in those)
+            whom = listed([one.title for one in those]) if few else f"{len(those)} others"
+            said += f", {word} {whom}"
+    return said.replace("with 1 others", "with another").replace("as 1 others", "as another")
 
 
 def _keeping(found: Standings) -> str:
     return f"of the policies that {plain(found.constraint.verb[0])} no {found.constraint.name}"
-
-
-def _most(found: Standings) -> str:
-    """Say that a policy is the first: ``earns most``, ``has the least cost``."""
-    if found.objective.earned:
-        return "earns most"
-    return f"has the {found.objective.most} {found.objective.name}"
 
 
 def _less(found: Standings, count: int) -> str:
@@ -130,80 +154,22 @@ def _nobody(found: Standings) -> str:
         return f"{_named(wrong)} contradict{'s' * (len(wrong) == 1)} what is proven to be the limit"
     if any(one.causal for one in found.rows):
         return f"No policy has a {found.objective.name} in every run"
-    return f"{ONLY_HINDSIGHT}: they know the future, and none is called best"
+    return f"{ONLY_HINDSIGHT}: they know the future and are not ranked"
 
 
-def sentence(compared: Case | Study) -> str:
-    """Name the first policy, its share of the bound, and what it violates; or say that none is."""
-    said = _sentence(compared, _NAMED)
-    return said if len(said.split()) <= MOST_WORDS else _sentence(compared, 1)
-
-
-def _sentence(compared: Case | Study, named: int) -> str:
-    """Say the same; of so many others with the same value, or more, only the number is said."""
-    found = compared.standings
-    first = found.first
-    if first is None:
-        return f"{_nobody(found)}."
-    where = _among(found) + ("" if found.here else f" over {found.over}")
-    violates = "" if _among(found) else f"; it {first.violations}"
-    if not found.others or _ahead(found):
-        said = f"{first.title} {_most(found)}{where}"
-        if _alone(found):
-            said = f"{first.title} is {_alone(found)}{where.removeprefix(_among(found))}"
-        if found.same:
-            alike = listed([first.title, *(one.title for one in found.same)])
-            if len(found.same) >= max(named, 2):
-                alike = f"{first.title} and {len(found.same)} others"
-            said = f"{alike} have the same {found.objective.name}{where}"
-            if len(found.same) < len(found.others):
-                said = f"{alike} have the {found.objective.most} {found.objective.name}{where}"
-            violates = "" if first.keeps else f"; {first.title} {first.violations}"
-        elif found.exact and found.here:
-            said += found.here
-        return f"{said}: {_reached(found, first)}{violates}."
-    least = least_runs(len(found.pairs.entrants), found.pairs.confidence)
-    if found.pairs.count < least:
-        option = f"--runs {max(20, least)}" if found.here else "--draws 20"
-        few = (
-            f"{capitalised(found.over)} {'is' if found.pairs.count == 1 else 'are'} too few to "
-            f"rank {plural(len(found.pairs.entrants), 'policy')}; at least {least} are needed "
-            f"({option})."
-        ).replace("policys", "policies")
-        return (
-            f"{few} {first.title} is {found.objective.most} so far{_among(found)}: "
-            f"{_reached(found, first)}{violates}."
-        )
-    ends = found.around(first)
-    return (
-        f"After {found.over} nobody is clearly ahead of the others; {first.title} is "
-        f"{found.objective.most} so far{_among(found)} "
-        f"({first.limit or first.amount}{f'; {ends}' if ends else ''}){violates}."
-    )
-
-
-def _reached(found: Standings, one: Standing) -> str:
-    """Write a value and what it is of the proven limit."""
+def _reached(found: Standings, one: Standing, *, ends: bool = True) -> str:
+    """Write what a policy has of its bound, else its value."""
     if one.limit:
-        return f"{one.limit}; the runs alone would give {one.amount}"
-    known = ""
-    if found.exact and one.how == EXACT:
-        known = "; computed without sampling, so this is exact"
-        if found.over == plural(1, "run"):
-            known = "; every run is alike, so this is exact"
-    if not (one.bounded and isfinite(one.ratio.centre)):
-        share = f", {found.share(one)}" if found.share(one) else ""
-        return f"{one.amount}{share}{known}"
-    word = "of" if found.objective.sense == "max" else "times"
-    limit = f" {found.objective.amount(one.bound)}" if isfinite(one.bound) else ""
-    share = f"{found.objective.ratio(one.ratio.centre)} {word} {_limit(one)}{limit}"
-    valid = f", valid {one.sampled}" if one.sampled else ""
-    return f"{one.amount}, {share}{valid}{known}"
-
-
-def _limit(one: Standing) -> str:
-    """Name the bound of a policy; only one that is sure to be valid is proven for it."""
-    return "its limit" if one.sampled else "the proven limit"
+        return f"{one.limit}; the runs alone would give {one.amount}" if ends else one.limit
+    if not one.bounded:
+        said, beside = f"{one.amount}, {NO_BOUND}", found.around(one)
+    elif isfinite(one.ratio.centre):
+        said, beside = found.objective.against(one.ratio.centre, "bound"), found.ends(one)
+    else:
+        said, beside = found.gap(one), found.beside(one.gap.spread, share=not one.gap_unit)
+    notes = [beside.removeprefix(found.sure)] * bool(beside and ends)
+    notes += [f"valid {one.sampled}"] * bool(one.sampled)
+    return f"{said} ({', '.join(notes)})" if notes else said
 
 
 def lead(compared: Case | Study) -> str:
@@ -213,39 +179,25 @@ def lead(compared: Case | Study) -> str:
     said = sentence(compared)
     if first is None:
         return said
-    fails = found.constraint.verb[0]
-    said += _contest(found, first) + _at_limit(found, first)
-    if other is not None and other.keeps:
-        reach = found.reach(other)
-        keeping = capitalised(_keeping(found))
-        said += f" {keeping}, {other.title} has the {found.objective.most}: {reach}."
-    elif other is not None:
-        said += f" {other.title} has a {found.objective.name} of {found.reach(other)}"
-        said += f"{found.price(other.policy)}."
+    behind = len(found.others) - len(found.open)
+    if behind:
+        left = f"{behind} " * (behind > 1) + f"other{'s' * (behind > 1)}"
+        said += f" The {left} {_less(found, behind)}."
+    close = [one for one in found.open if one not in found.same]
+    said += _constant(found, first, close) + _at_limit(found, first)
+    if other is not None:
+        whose = f"{capitalised(_keeping(found))}, {other.title}" if other.keeps else other.title
+        said += f" {whose} {_has(found, other)}{found.price(other.policy)}."
     if found.constrained and not any(one.keeps for one in found.ranked):
-        said += f" Every policy {fails} some."
+        said += f" Every policy {found.constraint.verb[0]} some."
     return said
 
 
-def _contest(found: Standings, first: Standing) -> str:
-    """Say how many others are behind the first, and which are too close to call."""
-    rest = [one for one in found.open if one not in found.same]
-    behind = len(found.others) - len(found.open)
-    if not behind and not _ahead(found):
-        said = ""
-        if found.same:
-            have = "has" if len(found.same) == 1 else "have"
-            said = f" {_named(found.same)} {have} the same in all {found.over}."
-        return said + _constant(found, first, rest)
-    parts = []
-    if rest:
-        verb = "is" if len(rest) == 1 else "are"
-        parts.append(f"{_named(rest)} {verb} too close to call after {found.over}")
-    if behind:
-        left = f"{behind} " * (behind > 1) + f"other{'s' * (behind > 1)}"
-        parts.append(f"the {left} {_less(found, behind)}")
-    said = f" {capitalised('; '.join(parts))}." if parts else ""
-    return said + _constant(found, first, rest)
+def _has(found: Standings, one: Standing) -> str:
+    """Say a value: ``earns 18.6 per run``, ``has a penalised cost of 3.2``."""
+    if found.objective.earned or found.objective.paid:
+        return f"{'earns' if found.objective.earned else 'costs'} {one.amount}"
+    return f"has a {found.objective.name} of {one.amount}"
 
 
 def _constant(found: Standings, first: Standing, rest: Sequence[Standing]) -> str:
@@ -269,13 +221,13 @@ def _at_limit(found: Standings, first: Standing) -> str:
         return ""
     ends = interval(first.ratio.low, first.ratio.high, share=found.objective.sense == "max")
     ends = ends.replace("100.0", "100")
-    return f" {first.title} is at {_limit(first)} as far as {found.over} can tell ({ends})."
+    return f" {first.title} is at the bound as far as {found.over} can tell ({ends})."
 
 
 def _named(those: Sequence[Standing]) -> str:
     """Name a few policies, each with its violations, or count them."""
     if len(those) > _NAMED:
-        return f"{len(those)} other policies"
+        return f"{len(those)} policies"
     return listed([one.named for one in those])
 
 
@@ -338,7 +290,8 @@ def findings(compared: Case | Study) -> list[Finding]:
     others += _how_sure(compared)
     others += [Finding("Luck", said)] if (said := luck(compared)) else []
     bound = compared.system.offline.bounds[compared.system.offline.reference]
-    others.append(Finding("Reference bound", f"{bound.label} bounds {bound.scope}."))
+    label = capitalised(with_article(bound.label))
+    others.append(Finding("Reference bound", f"{label} bounds {bound.scope}."))
     definition = compared.system.objective.definition
     return [*others, Finding("Measure", definition)] if definition else others
 
@@ -360,11 +313,10 @@ def _of_others(found: Standings) -> list[Finding]:
     if found.pairs.same(first.policy, next_.policy):
         text += f" has the same {found.objective.name} as {next_.named}"
     elif isfinite(ratio.centre):
-        ends = found.beside(ratio)
-        text += (
-            f" has {number(ratio.centre, 3)} times the {found.objective.name} of {next_.named}"
-            f"{f' ({ends})' if ends else ''}"
-        )
+        times, ends = number(ratio.centre, 3), found.beside(ratio)
+        much = "the same" if times == "1.00" else f"{times} times as much"
+        verb = "earns" if found.objective.earned else "costs" if found.objective.paid else "has"
+        text += f" {verb} {much} as {next_.named}{f' ({ends} times)' if ends else ''}"
     else:
         return []
     return [Finding("Other policies", f"{text}.")]
@@ -430,7 +382,7 @@ def _bounds(case: Case) -> list[Headline]:
 
 def _bound(case: Case, name: str, role: str) -> Headline:
     found, label = case.benchmarks[name], case.bounds[name].label
-    role += ", mean of its scenarios" if found.scope else ""
+    role += ", mean over scenarios" if found.scope else ""
     detail = f"{found.solver}, {duration(found.seconds)}"
     if found.solver == GIVEN:
         detail = GIVEN
@@ -455,15 +407,14 @@ def _closest(case: Case, bound: Benchmark) -> bool:
 def _of_bound(case: Case) -> Finding:
     benchmark, entry = case.benchmark, case.system.offline.bounds[case.system.offline.reference]
     value, bound = (case.objective.amount(x, 6) for x in (benchmark.value, benchmark.bound))
-    known = (
-        f"; a solution of {value} is known, a relative gap of {power(benchmark.gap)}"
-        if _closest(case, benchmark)
-        else "; policies of this study come closer to it than the plan that is known"
-    )
-    text = (
-        f"The reference bound {entry.label} is {bound}, proven by {benchmark.solver} in "
-        f"{duration(benchmark.seconds)}{known}. It bounds {entry.scope}."
-    )
+    side = "below" if case.objective.sense == "max" else "above"
+    known = f"a plan of {value} is known, a relative gap of {power(benchmark.gap)}"
+    if not _closest(case, benchmark):
+        apart = percent(benchmark.gap, 0)
+        known = f"the best known plan is {apart} {side} the bound; some policies are closer"
+    took = f"{benchmark.solver}, {duration(benchmark.seconds)}"
+    label = capitalised(entry.phrase)
+    text = f"{label} is {bound}, proven ({took}); {known}. It bounds {entry.scope}."
     return Finding("Reference bound", text)
 
 
@@ -476,8 +427,8 @@ def _of_hindsight(case: Case) -> list[Finding]:
         return []
     found, one = case.standings, case.standings.of(str(row["policy"]))
     said = (
-        f"For reference, {one.title}, which knows the future and is never called best, has a "
-        f"{case.objective.name} of {found.reach(one)}{found.price(one.policy)}."
+        f"For reference, {one.title} {_has(found, one)}{found.price(one.policy)}; it knows the "
+        "future and is not ranked."
     )
     return [Finding("Hindsight", said)]
 
@@ -492,7 +443,7 @@ def _of_constraints(case: Case) -> list[Finding]:
     if failing.empty:
         return [Finding(about, f"No policy {failed} any of the {total} in any run.")]
     low, high = failing["violated"].min(), failing["violated"].max()
-    count = interval(low, high, digits=3)
+    count = interval(low, high, digits=2)
     said = f"Of the {total} in a run, {_group(case, failing, keeping)} {fails} {count} on average"
     if keeping.empty:
         return [Finding(about, f"{said}.")]
@@ -526,12 +477,12 @@ def _claims_that_hold(case: Case) -> list[Headline]:
         return []
     count = Counter(_verdicts(case).values())
     broken = f"{count['violated']} that should hold are violated"
-    false = f"the {count['refuted']} others are known to be false"
+    false = f"{count['refuted']} refuted claims fail, as expected"
     return [
         Headline(
             f"{count['holds']} of {count.total() - count['vacuous']}",
             "claims that apply to this instance hold",
-            f"{broken if count['violated'] else false}; {count['vacuous']} more do not apply",
+            f"{broken if count['violated'] else false}; {count['vacuous']} not applicable here",
         )
     ]
 
@@ -542,12 +493,11 @@ def _of_claims(case: Case) -> list[Finding]:
     found = _verdicts(case)
     count = Counter(found.values())
     said = (
-        f"Of {plural(len(case.verdicts), 'claim')} checked on this instance, {count['holds']} hold "
-        f"and {count['vacuous']} do not apply, because an assumption fails or the instance is too "
-        "large for an exact value"
+        f"Of {plural(len(case.verdicts), 'claim')} checked on this instance, {count['holds']} "
+        f"hold, {count['vacuous']} are not applicable here"
     )
     if count["refuted"]:
-        said += f"; {count['refuted']} that are known to be false are violated"
+        said += f", {plural(count['refuted'], 'refuted claim')} fail, as expected"
     broken = [claim for claim, outcome in found.items() if outcome == "violated"]
     last = "No claim that should hold is violated"
     if broken:
@@ -582,10 +532,11 @@ def of_own_bounds(case: Case) -> list[str]:
     said = []
     for name, bound in case.own.items():
         value = case.objective.amount(bound.value, 5)
+        label = capitalised(with_article(bound.label))
         valid = [case.entries[one].title for one in case.order if not case.why(one, name)]
         who = listed(valid) if valid else "no policy here"
-        text = f"The bound {bound.label} of {value} is for {bound.scope}: valid for {who}"
-        said.append(f"{bound.label} bounds nobody: {bound.note}." if bound.note else f"{text}.")
+        text = f"{label}, {value}, is for {bound.scope}: valid for {who}"
+        said.append(f"{label} bounds nobody: {bound.note}." if bound.note else f"{text}.")
     return said
 
 

@@ -257,16 +257,20 @@ class Standings:
             return f"the same in all {over}"
         if found.kind not in ("interval", "range"):
             return ""
-        sure = f"{percent(self.pairs.confidence, 0)} interval"
-        what = sure if found.kind == "interval" else "range"
-        said = f"{what} {interval(found.low, found.high, share=share)}"
+        what = self.sure if found.kind == "interval" else "range "
+        said = f"{what}{interval(found.low, found.high, share=share)}"
         return f"{said}, over {over}" if whole else said
 
+    @property
+    def sure(self) -> str:
+        """What stands before an interval."""
+        return f"{percent(self.pairs.confidence, 0)} interval "
+
     def gap(self, one: Standing) -> str:
-        """Write the gap with its name: ``gap of 31.1 %``, over instances ``mean gap of ...``."""
+        """Write the gap with its name: ``gap to bound 31.1 %``, over instances the mean of them."""
         mean = "" if self.here else "mean "
         return (
-            f"{mean}gap of {gap_said(gap_row(one))}{one.sampled and f', valid {one.sampled}'}"
+            f"{mean}gap to bound {gap_said(gap_row(one))}{one.sampled and f', valid {one.sampled}'}"
             if one.bounded
             else (f"{NO_BOUND} for this policy")
         )
@@ -275,7 +279,7 @@ class Standings:
         """Write the ratio to the bound, or what there is in its place."""
         if isfinite(one.ratio.centre):
             return self.objective.against(one.ratio.centre, one.label)
-        return f"a {self.gap(one)}" if one.bounded else ""
+        return self.gap(one) if one.bounded else ""
 
     def figure(self, one: Standing) -> str:
         """Write what is known of a policy: its share of a bound that is valid for it, or value."""
@@ -290,13 +294,12 @@ class Standings:
         one = self.of(policy)
         return "" if one.keeps else f", but it {one.violations}"
 
-    def reach(self, one: Standing, *, whole: bool = False) -> str:
-        """Write value, share of the bound with its interval, and the gap."""
-        if not isfinite(one.ratio.centre):
-            return ", ".join(part for part in (one.amount, self.share(one)) if part)
-        ends = self.ends(one, whole=whole)
-        said = f"{one.amount}, {self.share(one)}{f' ({ends})' if ends else ''}"
-        return f"{said}, {f'a {self.gap(one)}' if one.bounded else 'which is no bound for it'}"
+    def reach(self, one: Standing) -> str:
+        """Write value, and the share of a bound that is valid for the policy, with its interval."""
+        if not (one.bounded and isfinite(one.ratio.centre)):
+            return ", ".join(part for part in (one.amount, self.gap(one) * one.bounded) if part)
+        ends = self.ends(one)
+        return f"{one.amount}, {self.share(one)}{f' ({ends})' if ends else ''}"
 
 
 def gap_row(one: Standing) -> dict[str, Any]:
@@ -322,8 +325,8 @@ def of_case(case: Case) -> Standings:
         if not case.constraints:
             violations = f"has no {name} to {plain(verb)}"
         elif row["violated"] > 0:
-            lost = f"{number(row['violated'], 3)} of {plural(case.constraints, name)}"
-            violations = f"{verb} {lost} per run"
+            lost = f"{number(row['violated'], 2)} of {plural(case.constraints, name)}"
+            violations = f"{verb} {lost} per run ({portion(row['violated_share'], 0)})"
         else:
             violations = f"{verb} no {name} in any run"
         lost_per_run = float(row["violated"]) if case.constraints else nan
@@ -357,7 +360,7 @@ def _ratio_of(case: Case, row: Mapping[Any, Any]) -> tuple[Spread, str, bool, fl
     bounded = isfinite(row["gap_raw"])
     own = str(row["bound"]) if bounded else case.system.offline.reference
     label = case.bounds[own].label
-    label += " of its scenarios" if bounded and row["bound_scope"] == "scenario" else ""
+    label += ", per scenario" if bounded and row["bound_scope"] == "scenario" else ""
     name = "bound_ratio" if bounded else "ratio"
     kind = row["gap_spread"] if bounded else row["spread"]
     ratio, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
@@ -386,7 +389,7 @@ def of_study(study: Study) -> Standings:
             case.bounds[case.bound_of(policy) or of].label for case in study.cases
         )
         label = first.bounds[of].label if not bounded else " or ".join(labels)
-        label += " of its scenarios" if bounded and first.benchmarks[of].scope else ""
+        label += ", per scenario" if bounded and first.benchmarks[of].scope else ""
         score = study.shares[policy]
         ratio = (
             _over_bound(gap, objective.sense)
@@ -462,5 +465,5 @@ def _violations(study: Study, counts: NDArray[np.float64], shares: NDArray[np.fl
     if not counts.sum() > 0:
         return f"{constraint.verb[0]} no {constraint.name} on any instance"
     share = float(shares[~np.isnan(shares)].mean())
-    said = f"{constraint.verb[0]} {number(float(counts.mean()), 3)} {constraint.name}s per run"
-    return f"{said}, {portion(share, 2)} of all"
+    said = f"{constraint.verb[0]} {number(float(counts.mean()), 2)} {constraint.name}s per run"
+    return f"{said} ({portion(share, 0)})"

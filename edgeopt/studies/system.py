@@ -15,7 +15,7 @@ from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_kind, check_whole
 from edgeopt.representation import compact_repr
 from edgeopt.studies.entries import BenchmarkEntry, Named, Part, PolicyEntry
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import number, percent, with_article
 from edgeopt.writing import checked_name
 
 if TYPE_CHECKING:
@@ -99,18 +99,15 @@ class Objective(Part):
         text = number(value, digits)
         return text if self.unit == DIMENSIONLESS else f"{text} {self.unit}"
 
-    def over(self, label: str) -> str:
-        """Head a column of ratios: ``"ratio (<= 1, more is better) to OPT(LP)"``."""
-        sense = "<= 1, more is better" if self.sense == "max" else ">= 1, less is better"
-        return f"ratio ({sense}) to {label}"
-
     def ratio(self, value: float) -> str:
         """Write a value over a bound: a profit as a share, ``68.9 %``, a cost as a multiple."""
         return percent(value) if self.sense == "max" else number(value, 4)
 
     def against(self, value: float, label: str) -> str:
-        """Write a ratio with its bound: ``68.9 % of OPT(LP)``, ``2.294 times OPT(LP)``."""
-        return f"{self.ratio(value)} {'of' if self.sense == 'max' else 'times'} {label}"
+        """Write a ratio with its bound: ``68.9 % of the LP bound``, ``2.3 times OPT``."""
+        return (
+            f"{self.ratio(value)} {'of' if self.sense == 'max' else 'times'} {with_article(label)}"
+        )
 
     def values(self, trajectory: Trajectory) -> NDArray[np.float64]:
         """Return the value of every run, shape [runs]."""

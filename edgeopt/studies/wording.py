@@ -28,6 +28,8 @@ __all__ = [
     "spreads_said",
     "uncapitalised",
     "value_said",
+    "violated_said",
+    "with_article",
 ]
 
 NOTHING = "\N{EN DASH}"
@@ -144,6 +146,18 @@ def gap_said(row: Mapping[Any, Any], *, digits: int = 3, ends: bool = False) -> 
         amount = number(gap, digits) if unit == "dimensionless" else f"{number(gap, digits)} {unit}"
         said = f"{amount} from a bound of 0"
     return f"{said} ({more})" if more else said
+
+
+def violated_said(count: float, total: float) -> str:
+    """Write violated constraints per run: ``9.2 of 16 (58 %)``, or ``0``."""
+    if not count > 0 or not total > 0:
+        return number(float(count), 2)
+    return f"{number(float(count), 2)} of {number(total, 3)} ({portion(count / total, 0)})"
+
+
+def with_article(label: str) -> str:
+    """Write the name of a bound within a sentence: ``the safe bound``, but ``OPT``."""
+    return f"the {label}" if "bound" in label else label
 
 
 def sampled_said(how: str) -> str:

@@ -109,7 +109,7 @@ def read_bench(found, runs):
 
     ## A certificate
 
-    Take the most general one, OPT(LP), which bounds all policies that meet all reserved tasks.
+    Take the most general one, the LP bound, which bounds all policies that meet all reserved tasks.
     `certificate` returns its proof, and `save` writes it to a file; `checker=True` puts the program
     that checks it beside.
     """)

@@ -50,7 +50,7 @@ def instance_and_plan():
 @app.cell(hide_code=True)
 def read_plan(plan):
     mo.md(f"""
-    `solve_p1_lp` solves the linear program P1-LP of the paper. Its optimum, OPT(LP), is
+    `solve_p1_lp` solves the linear program P1-LP of the paper. Its optimum, the LP bound, is
     **{plan.objective:.3f}**: an upper bound on the expected profit of every policy that meets all
     reserved tasks. You need not trust the solver for that. The bound is computed from prices of
     occupied slots, and it is valid whatever these prices are. Plan and bound differ by a share of
@@ -88,8 +88,8 @@ def read_rows(plan, study):
       standard error, says how far apart such means typically are: {first["value_se"]:.3f}.
     - **bound_value** is a proven bound, {first["bound_value"]:.3f}: in expectation, no policy earns
       more that never lets a reserved task fail and does not know the future. It is smaller than
-      OPT(LP), {plan.bound:.3f}, which bounds more policies. A study takes the tightest bound that
-      is valid for a policy.
+      the LP bound, {plan.bound:.3f}, which bounds more policies. A study takes the tightest bound
+      that is valid for a policy.
     - **gap** is what the value lacks to the bound, as a share of the bound: {first["gap"]:.1%}.
       0 is best, for costs too, where bounds lie below. No policy of this kind can do better by more
       than that. The true optimum may lie anywhere between value and bound.
@@ -158,7 +158,7 @@ def go_on():
 
 @app.cell(hide_code=True)
 def last(best, first, plan):
-    print(f"{best}: value {first['value']:.3f}, gap {first['gap']:.1%}; OPT(LP) {plan.bound:.3f}")
+    print(f"{best}: value {first['value']:.3f}, gap {first['gap']:.1%}; LP bound {plan.bound:.3f}")
     return
 
 

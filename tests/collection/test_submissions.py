@@ -79,7 +79,7 @@ RESULT = ("results", 0)
         (1, (*RESULT, "scenarios"), 1, "2 scenarios are the fewest"),
         (1, (*RESULT, "scenarios"), 6, "run again its value is"),
         (1, (*RESULT, "se"), -1.0, "must not be negative"),
-        (1, (*RESULT, "value"), 1.0, "is beyond BOUND(fixed) = "),
+        (1, (*RESULT, "value"), 1.0, "is beyond bound without reallocation = "),
         (1, ("competitor",), "random", "run again its value is"),
         (1, ("competitor",), "no.such.module:Mine", "cannot be found"),
         (0, ("certificates",), {NAMES[0]: {"format": "x"}}, f"certificates: {NAMES[0]}: "),

@@ -240,7 +240,7 @@ SYSTEM = System(
                 _over_instances,
                 {
                     "value": "Reward",
-                    "value_relative": "Times the reference",
+                    "value_relative": "Against the reference policy",
                     "violated_share": "Broken",
                 },
                 percent=("violated_share",),

@@ -60,7 +60,8 @@ def test_the_best_value_with_hindsight_is_a_reference_only(case: Case) -> None:
     said += [finding.text for finding in findings(case) if "Other" in finding.about]
     assert not [text for text in said if "Oracle" in text]
     [about] = [finding.text for finding in findings(case) if finding.about == "Hindsight"]
-    assert about.startswith("For reference, Oracle (hindsight), which knows the future")
+    assert about.startswith("For reference, Oracle (hindsight) earns ")
+    assert about.endswith("it knows the future and is not ranked.")
     assert f"{case.values('oracle').mean():.4f} per run" in about
 
 

@@ -138,7 +138,7 @@ def test_the_command_trains(tmp_path, capsys):
     assert run(command) == 0
     printed = capsys.readouterr()
     assert "Learned level has with the weights that are kept, those after" in printed.out
-    assert f"page: {out}/index.html" in printed.out
+    assert f"Report: {out}/index.html" in printed.out
     assert printed.err == ""
     assert run([*command, "--preset", "small"]) == 2
     assert "stopping threshold takes no preset; it takes: start" in capsys.readouterr().err

@@ -280,18 +280,15 @@ def assert_readable(case: Case) -> None:
 
 def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped: Study) -> None:
     long, short = stopped.cases
-    row = long.table.set_index("policy").loc["choosy"]
     mean = long.values("choosy").mean()
-    assert lead(long) == (
-        "After 40 runs nobody is clearly ahead of the others; Choosy is highest so far "
-        f"({mean:.4f} per run; {percent(0.95, 0)} interval {row['value_low']:.4f} to "
-        f"{row['value_high']:.4f}); it fails no floor in any run."
+    share = percent(mean / long.benchmark.bound)
+    assert lead(long).startswith(
+        "No policy is clearly ahead after 40 runs; highest reward of safe policies so far: Choosy, "
+        f"{share} of the bound ("
     )
     mean, broken = short.values("half").mean(), short.trajectories["half"].violations.sum() / 40
-    assert lead(short).startswith(
-        f"Half earns most: {mean:.4f} per run, {percent(mean * 4 / 3)} of the proven limit 0.7500; "
-        f"it fails {broken:.3f} of 1 floor per run. "
-    )
+    assert lead(short).startswith(f"Highest reward: Half, {percent(mean * 4 / 3)} of the bound (")
+    assert f"it fails {broken:.2f} of 1 floor per run" in lead(short)
     assert lead(short).endswith("Every policy fails some.")
     assert [finding.about for finding in findings(short)] == [
         "Other policies",
@@ -322,7 +319,7 @@ def costing(bound: float) -> Study:
 
 def test_cost_is_written_by_its_ratio() -> None:
     said = lead(costing(1 / 1.147).cases[0])
-    assert "1.000 per run, 1.147 times the proven limit 0.8718; it fails " in said
+    assert "Only policy: First, 1.147 times the bound" in said
 
 
 def test_a_cost_below_its_bound_contradicts_it() -> None:

@@ -183,14 +183,14 @@ def test_benchmark_plans_all_tasks_and_bounds_both_ways(both: Study) -> None:
 def test_noisy_runs_are_compared_with_their_scenarios(both: Study) -> None:
     calm, noisy = both.cases
     assert not calm.benchmarks[FIXED].each
-    assert bound_label(calm, FIXED) == "BOUND(fixed)"
-    assert bound_label(noisy, FIXED) == "BOUND(fixed), scenario"
+    assert bound_label(calm, FIXED) == "bound without reallocation"
+    assert bound_label(noisy, FIXED) == "bound without reallocation, per scenario"
     best = noisy.best()
     assert best is not None
-    assert f"{best['bound_ratio']:.3f} times the proven limit" in sentences(noisy)[0]
+    assert f"{best['bound_ratio']:.3f} times the bound" in sentences(noisy)[0]
     first = noisy.standings.first
     assert first is not None
-    assert first.label == "BOUND(fixed) of its scenarios"
+    assert first.label == "bound without reallocation, per scenario"
     assert "of its scenarios" not in " ".join([lead(calm), *sentences(calm)])
     found = noisy.benchmarks[FIXED]
     least, table = np.array(found.each), noisy.table.set_index("policy")
@@ -208,12 +208,15 @@ def test_noisy_runs_are_compared_with_their_scenarios(both: Study) -> None:
         assert row["bound_ratio"] == pytest.approx(values.sum() / least.sum())
         assert row["bound_ratio_low"] <= row["bound_ratio"] <= row["bound_ratio_high"]
     said = " ".join(SYSTEM.reporting.notes(noisy))
-    assert "BOUND(fixed), scenario uses the durations that tasks have in the scenario" in said
+    assert (
+        "bound without reallocation, per scenario uses the durations that tasks have in the "
+        "scenario" in said
+    )
     assert "a bound for any noise would be" in said
     assert "which knows all tasks and all noise in advance" in said
     rows = study({"noisy": noisy.instance}, FEW, system=NO_CLAIMS, runs=2)
     parts = rows.comparison("over_instances").set_index("policy")
-    assert parts.loc["reservation", "bound"] == "BOUND(fixed), scenario"
+    assert parts.loc["reservation", "bound"] == "bound without reallocation, per scenario"
     for _, row in parts.iterrows():
         assert (1 + row["over_plan"]) * (1 + row["plan_gap"]) == pytest.approx(1 + row["gap"])
 
@@ -357,7 +360,7 @@ def test_page_shows_flow_times_over_all_instances(both: Study, tmp_path: Path) -
     for one in both.cases:
         assert " ".join(one.instance.origin.split()) in text
     assert not re.search(r"\b(nan|None|inf|profit)\b", re.split(r"All \d+ claims", text)[0])
-    assert "BOUND(fixed)" in text
+    assert "bound without reallocation" in text
     assert "medians and ranges of 2 drawn instances" in text
     policies = sum(entry.default for entry in SYSTEM.policies.entries)
     rows = 2 * policies * SIZES["tasks"]

@@ -131,7 +131,7 @@ def test_the_run_that_is_drawn_is_of_the_policy_that_is_named() -> None:
     found = view(instance_of(record, rng=1), ViewSettings(rng=1))
     table = found.table.set_index("policy")
     assert table["value"]["optimus"] == table["value"]["reservation"] == table["value"].min()
-    title = found.text.partition(" and ")[0]
+    title = found.text.partition(": ")[2].partition(", ")[0]
     assert f"in one run of {title}<" in found.svg
 
 

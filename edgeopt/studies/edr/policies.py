@@ -174,12 +174,12 @@ def point(instance: EdrInstance, log: Sequence[Step]) -> dict[str, NDArray[np.fl
 
 BENCHMARKS = {
     OFFLINE: BenchmarkEntry(
-        "OPT(LP)",
+        "LP bound",
         solve,
         (WITHIN,),
     ),
     FRAMEWISE: BenchmarkEntry(
-        "OPT(frame)",
+        "frame-by-frame bound",
         _framewise,
         (WITHIN, EVEN),
     ),

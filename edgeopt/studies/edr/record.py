@@ -73,12 +73,12 @@ def _notes(case: Case) -> list[str]:
         f"({number(instance.energy_weight, 3)} per dollar), the cost of the delays of requests and "
         f"of the exchange of models ({number(instance.delay_weight, 3)} per second), and "
         "penalties: for every round that misses its deadline, twice the mean cost of a round; for "
-        "every unserved request, more than any route could cost. Ratios of policies depend on the "
+        "every unserved request, more than any route could cost. The ranking depends on the "
         "two weights. Energy above a cap has no price: it is counted, as exceeded caps, as a share "
         "of all capped energy, and in the log of frames.",
-        f"{case.label} knows prices, requests and channels in advance and may train fractions of "
-        "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
-        "may use that much and no more.",
+        f"The {case.label} knows prices, requests and channels in advance and may train fractions "
+        "of rounds. It keeps every cap; where serving the requests alone needs more than the cap, "
+        "it may use that much and no more.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, and the requests of a slot when the slot begins. All policies have the same "
         "information and use it differently: the saddle point that is a frame behind uses costs "
@@ -127,10 +127,10 @@ def _foresight(case: Case) -> str:
         "of them less. It counts the serving of these requests without training, leaves out caps "
         "and all sites but the busiest, and bounds policies in expectation over channels and "
         "prices, not on this one instance: here a policy may cost less by luck. The estimate "
-        f"differs from {case.label} by {percent((found.value - best) / best)}, which mixes "
+        f"differs from {case.reference} by {percent((found.value - best) / best)}, which mixes "
         "foresight with whether these channels and prices are cheaper than others. On the same "
         "redrawn ones and within the same limits, a plan that knows them in advance costs less by "
-        f"{percent(worth)} ± {percent(error)} of {case.label}{clear}: as much of a policy's "
+        f"{percent(worth)} ± {percent(error)} of {case.reference}{clear}: as much of a policy's "
         "distance to it is foresight, which no policy has."
     )
 

@@ -90,12 +90,12 @@ def point(instance: IdnInstance, log: Sequence[Step]) -> dict[str, NDArray[np.fl
 
 BENCHMARKS = {
     MOVING: BenchmarkEntry(
-        "BOUND(moving)",
+        "slot-by-slot bound",
         _moving,
         (WITHIN,),
     ),
     STATIC: BenchmarkEntry(
-        "OPT(static)",
+        "static bound",
         _static,
         (WITHIN, SAME),
     ),

@@ -73,10 +73,10 @@ def _notes(case: Case) -> list[str]:
         "repositories, in ms per request; the value of a run is its mean over the slots. All runs "
         "have the same requests; they differ in the order of arrivals within a slot and in the "
         "random choices of the policies.",
-        f"{case.label} is an upper bound on what placements within the budgets gain: it knows all "
-        "requests in advance, lets request types share the capacity of a model optimally, may host "
-        f"parts of models, and other ones in every slot. {BENCHMARKS[STATIC].label} hosts the same "
-        "in all slots.",
+        f"The {case.label} is an upper bound on what placements within the budgets gain: it knows "
+        "all requests in advance, lets request types share the capacity of a model optimally, may "
+        "host parts of models, and other ones in every slot. The "
+        f"{BENCHMARKS[STATIC].label} hosts the same in all slots.",
     ]
     exceeding = case.table[case.table["violated"] > 0]
     if not exceeding.empty:
@@ -91,7 +91,7 @@ def _notes(case: Case) -> list[str]:
     if changes > 1:
         said.append(
             f"Requests change {plural(changes - 1, 'time')} over the horizon, so a policy that "
-            f"moves models can exceed {BENCHMARKS[STATIC].label}."
+            f"moves models can exceed the {BENCHMARKS[STATIC].label}."
         )
     return said
 
@@ -275,6 +275,6 @@ def _by_stretch(
 def _notes_on_changes(changes: Sequence[tuple[int, IdnInstance]], case: Case) -> list[str]:
     slots = ", ".join(str(slot) for slot, _ in changes)
     said = f"The network is another one from these slots on: {slots}. Policies are told then. "
-    said += f"{case.label} is the mean of the bounds of the stretches between."
+    said += f"The {case.label} is the mean of the bounds of the stretches between."
     said += f" {BY_STRETCH} hosts the same within each of them."
     return [*(note.replace(BENCHMARKS[STATIC].label, BY_STRETCH) for note in _notes(case)), said]

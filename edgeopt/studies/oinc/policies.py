@@ -157,7 +157,7 @@ def point(instance: OincInstance, log: Sequence[Step]) -> dict[str, NDArray[np.f
 
 BENCHMARKS = {
     APART: BenchmarkEntry(
-        "BOUND(apart)",
+        "two-part bound",
         solve,
         (COMPLETE,),
     ),

@@ -71,10 +71,10 @@ def _notes(case: Case) -> list[str]:
         f"{number(instance.refusal_latency, 3)} s, a job that is never complete with the end of "
         "the run. No requests arrive after the last slot; jobs are served until all are complete, "
         "or until a policy has served none for as long as the instance lasts.",
-        f"{case.label} is a proven lower bound on the {case.objective.name} of every policy that "
-        "serves each job at one site: it gives all CPUs to the requests and, at the same time, all "
-        "CPUs to the jobs, whose arrivals it knows in advance. It bounds both parts, so that their "
-        "sum bounds the sum. No policy reaches it. The picture of the "
+        f"The {case.label} is a proven lower bound on the {case.objective.name} of every policy "
+        "that serves each job at one site: it gives all CPUs to the requests and, at the same "
+        "time, all CPUs to the jobs, whose arrivals it knows in advance. It bounds both parts, so "
+        "that their sum bounds the sum. No policy reaches it. The picture of the "
         "gaps shows how much of the distance is the proven cost of sharing CPUs, and how much "
         "could still be gained.",
         "In each slot, policies see its requests, its channel and the jobs that have arrived, with "

@@ -152,7 +152,7 @@ def _bars(
         kind: Any = "failing" if row["violated"] > 0 else apart
         value = {name: row["value"]}
         drawn.append(Bar(row["title"], value, row["low"], row["high"], kind, parts))
-    known = [said("bound"), Said("", " (gap "), said("bound.gap"), Said("", ")")]
+    known = [said("bound"), Said("", " (within "), said("bound.gap"), Said("", ")")]
     starred = any(isfinite(row["gap"]) and _beside(case, row) for row in rows)
     note = "* to another bound, which is the policy's own" * starred
     bound = Line(case.label, case.benchmark.bound, known)
@@ -198,6 +198,6 @@ def _ends(row: Mapping[Any, Any]) -> str:
 def _of_bound(case: Case) -> str:
     entry, found = case.system.offline.bounds[case.system.offline.reference], case.benchmark
     return (
-        f"The bound {entry.label} of {case.objective.amount(found.bound)} is proven, and a plan "
+        f"{capitalised(case.reference)}, {case.objective.amount(found.bound)}, is proven; a plan "
         f"within a gap of {power(found.gap)} of it is known; it bounds {entry.scope}."
     )

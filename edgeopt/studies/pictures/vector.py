@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.drawing import SUM, visible
 from edgeopt.studies.pictures.canvas import INK, MUTED, PALETTE
-from edgeopt.studies.wording import distinct
+from edgeopt.studies.wording import capitalised, distinct
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def bars(found: Bars) -> tuple[float, str]:
     parts, top = [], 0.0
     for one in found.lines:
         known = isfinite(one.value)
-        words = f"proven bound, {one.label}: " if known else f"{one.label}: no bound"
+        words = f"{capitalised(one.label)}: " if known else f"{one.label}: no bound"
         style = _bound(lines.index(one)) if known else ""
         parts.append(
             f'<path d="M1 {_n(top + 6.5)}H23" {style}/>'

@@ -63,7 +63,7 @@ def _online(instance: RescueInstance, *, time_limit: float | None = None) -> Ben
         bound=found.value,
         gap=relative_gap(value, found.value),
         seconds=found.seconds,
-        solver="subgradient of prices",
+        solver="dual prices",
         status=f"{plural(found.steps, 'price')} tried on {plural(found.states.count, 'state')}",
         plan=found,
     )
@@ -135,22 +135,22 @@ def exact(instance: RescueInstance, policy: Any) -> dict[str, NDArray[np.float64
 
 BENCHMARKS = {
     ONLINE: BenchmarkEntry(
-        "BOUND(safe)",
+        "safe bound",
         _online,
         (MET, SURELY, CAUSAL),
     ),
     PLAIN: BenchmarkEntry(
-        "OPT(LP)",
+        "LP bound",
         solve,
         (MET,),
     ),
     SAFE: BenchmarkEntry(
-        "OPT(LP), safe pairs",
+        "LP bound, safe pairs only",
         _safe,
         (MET, SURELY),
     ),
     FREE: BenchmarkEntry(
-        "OPT(LP), no reserved tasks",
+        "LP bound without reserved tasks",
         _free,
     ),
 }
@@ -174,7 +174,7 @@ _SERVER_BY_SERVER = ("rescue", "sumita")
 """Unguarded, these decide on a server by its own state alone: exact for any instance."""
 
 _HALF = ("rescue", "rescueplus")
-"""Unguarded, these guarantee half of OPT(LP) (Theorem 1)."""
+"""Unguarded, these guarantee half of the LP bound (Theorem 1)."""
 
 
 _SHOWN = ("rescue", "rescueplus", "srs")

@@ -79,20 +79,20 @@ def _notes(case: Case) -> list[str]:
             "Policies come in two variants. A guarded policy starts a run only if every reserved "
             "task can still finish in time, however long the run takes. An unguarded policy starts "
             "runs on any idle server, and reserved tasks may fail.",
-            f"{case.label} does not bound a policy that lets reserved tasks fail: its ratio only "
-            "serves comparison and can exceed 100 %. What safe policies could earn at most if "
-            f"they knew all arrivals is {labels[SAFE]} ({number(safe.bound, 5)}); {labels[PLAIN]} "
-            f"({number(plain.bound, 5)}) serves reserved tasks in expectation only. {case.label} "
-            f"is {percent(_share(online.bound, safe.bound))} of the former and "
+            f"The {case.label} does not bound a policy that lets reserved tasks fail. What safe "
+            f"policies could earn at most if they knew all arrivals is the {labels[SAFE]} "
+            f"({number(safe.bound, 5)}); the {labels[PLAIN]} ({number(plain.bound, 5)}) serves "
+            f"reserved tasks in expectation only. The {case.label} is "
+            f"{percent(_share(online.bound, safe.bound))} of the former and "
             f"{percent(_share(online.bound, plain.bound))} of the latter.",
         ]
     proven = [entry.title for entry in case.entries.values() if entry.guarantee is not None]
     if proven:
         said.append(
             f"{listed(proven)} {'is' if len(proven) == 1 else 'are'} proven to earn at least half "
-            f"of {labels[PLAIN]}; their decisions ignore reserved work. No policy that meets every "
-            "reserved task has such a guarantee: on some instances, all of them earn almost "
-            f"nothing of {labels[PLAIN]}."
+            f"of the {labels[PLAIN]}; their decisions ignore reserved work. No policy that meets "
+            "every reserved task has such a guarantee: on some instances, all of them earn almost "
+            f"nothing of the {labels[PLAIN]}."
         )
     return said
 

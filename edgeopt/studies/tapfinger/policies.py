@@ -46,9 +46,10 @@ _SOLVING: Final = 15.0
 
 
 def bound_label(case: Case, name: str) -> str:
-    """Name a bound as tables do, with its scope: ``BOUND(fixed), scenario``."""
+    """Name a bound as tables do, with its scope: ``bound without reallocation, per scenario``."""
     scope = case.benchmarks[name].scope
-    return ", ".join([case.system.offline.bounds[name].label, *([scope] if scope else [])])
+    label = case.system.offline.bounds[name].label
+    return f"{label}, per {scope}" if scope else label
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,11 +182,11 @@ UNCHANGED = Check(
 
 BENCHMARKS = {
     CHANGING: BenchmarkEntry(
-        "BOUND(any)",
+        "bound for any policy",
         solve,
     ),
     FIXED: BenchmarkEntry(
-        "BOUND(fixed)",
+        "bound without reallocation",
         partial(solve, preemptive=False),
         (UNCHANGED,),
         of_scenarios=of_scenarios,
@@ -199,8 +200,8 @@ _FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any]], ...] = (
     # name, title, subpackage, class, edition, options
     ("rollout", "Future rollout", "online", "FutureRollout", "own", {}),
     ("reservation", "Reservation", "online", "ReservationSpt", "own", {}),
-    ("learnt", "Learnt, fresh book", "online", "LearntReservation", "own", {}),
-    ("learnt+kept", "Learnt, kept book", "online", "LearntReservation", "own", {}),
+    ("learnt", "Learned durations, reset each run", "online", "LearntReservation", "own", {}),
+    ("learnt+kept", "Learned durations, carried over", "online", "LearntReservation", "own", {}),
     ("imitation", "Imitation, durations known", "learning", "LearnedScheduler", "own", {}),
     ("imitation+unknown", "Imitation, durations unknown", "learning", "LearnedScheduler", "own",
      {"checkpoint": "unknown"}),
@@ -208,15 +209,15 @@ _FORMS: tuple[tuple[str, str, str, str, _Edition, dict[str, Any]], ...] = (
     ("optimus", "Optimus", "online", "Optimus", "improved", {}),
     ("optimus+swapped", "Optimus, swapped fit", "online", "Optimus", "published",
      {"fit": "published"}),
-    ("optimus+containers", "Optimus, no preemption", "online", "OptimusContainers", "published",
+    ("optimus+containers", "Optimus without preemption", "online", "OptimusContainers", "published",
      {}),
-    ("optimus+text", "Optimus, no preemption, by gain alone", "online", "OptimusContainers",
+    ("optimus+text", "Optimus without preemption, by gain alone", "online", "OptimusContainers",
      "published", {"offset": 0.0, "take_back": False}),
     ("tiresias", "Tiresias, minimum", "online", "Tiresias", "published", {"target": "minimum"}),
     ("tiresias+elastic", "Tiresias, elastic", "online", "Tiresias", "published",
      {"target": "elastic"}),
-    ("tiresias+containers", "Tiresias, no preemption", "online", "TiresiasContainers", "published",
-     {}),
+    ("tiresias+containers", "Tiresias without preemption", "online", "TiresiasContainers",
+     "published", {}),
     ("random", "Random", "online", "RandomAllocation", "published", {}),
     ("min", "Min", "online", "Min", "published", {}),
 )  # fmt: skip

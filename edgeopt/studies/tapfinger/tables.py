@@ -60,7 +60,7 @@ THREE_CLUSTERS = Comparison(
     _rows,
     {
         "mean": "Mean flow time (slots)",
-        "mean_relative": "Times the reference",
+        "mean_relative": "Against the reference policy",
         "median": "Median (slots)",
         "p95": "95th percentile (slots)",
         "gap": GAP,

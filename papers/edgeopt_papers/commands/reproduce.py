@@ -90,7 +90,7 @@ def reproduce(
     for sentence, meant in found.shared.items():
         show.note(f"- may differ in {meant}: {sentence}")
     jobs = plural(sum(outcome.jobs for outcome in found.outcomes), "job")
-    where = f"page: {out / 'index.html'}" if out else "add --out FOLDER for pictures and tables"
+    where = f"Report: {out / 'index.html'}" if out else "Add --out FOLDER for pictures and tables"
     if len(found.lines):
         show.note(found.verdict)
-    show.note(f"{jobs}; {where}")
+    show.note(f"{jobs}. {where}")

@@ -123,7 +123,7 @@ def _both(
 
 
 def _inside(low: float, high: float, **at: Any) -> Callable[[pd.DataFrame], bool]:
-    """Return a predicate: all shares of OPT(LP) are in a published range."""
+    """Return a predicate: all shares of the LP bound are in a published range."""
     return lambda rows: bool(where(rows, **at)["ratio"].between(low, high).all())
 
 
@@ -136,7 +136,7 @@ _SO_FAR: Final = ("utilisation", "earned")
 
 
 def so_far(case: Case) -> dict[str, list[Any]]:
-    """Return utilisation and profit up to each slot, the latter as a share of OPT(LP)."""
+    """Return utilisation and profit up to each slot, the latter as a share of the LP bound."""
     runs: list[Any] = list(case.trajectories.values())
     bound = case.benchmarks[PLAIN].bound
     earned = [np.cumsum(run.reward, axis=1).mean(axis=0) / bound for run in runs]
@@ -156,24 +156,24 @@ _FIGURE_5: Final = PaperFigure(
     ),
     columns={
         "policy": "Policy", "slot": "Slot", "utilisation": "Utilisation so far",
-        "earned": "Share of OPT(LP) so far",
+        "earned": "Share of the LP bound so far",
     },
     percent=_SO_FAR,
     draw=partial(
         curves, x="slot", xlabel="slot", titles=_TITLES, scale=100.0, zero=True,
         metrics={"utilisation": "utilisation so far (%)",
-                 "earned": "profit so far (% of OPT(LP))"},
+                 "earned": "profit so far (% of the LP bound)"},
     ),
     takeaway=said(
         "By the last slot RESCUE has used {use[rescue]:0%} of the free capacity and earned "
-        "{earned[rescue]:0%} of OPT(LP) unguarded, {use[rescue+guard]:0%} and "
+        "{earned[rescue]:0%} of the LP bound unguarded, {use[rescue+guard]:0%} and "
         "{earned[rescue+guard]:0%} guarded",
         use=by("utilisation", slot=max), earned=by("earned", slot=max),
     ),
     published=[
         *_both("utilisation of RESCUE in the last slot", 0.53, partial(found, "utilisation"),
                slot=max),
-        *_both("share of OPT(LP) that RESCUE earns", 0.64, partial(found, "earned"), slot=max),
+        *_both("share of the LP bound that RESCUE earns", 0.64, partial(found, "earned"), slot=max),
     ],
     caveats=[
         *CAVEATS["open"],
@@ -192,7 +192,7 @@ _METRICS: Final = {
 
 _COLUMNS: Final = {
     "sweep": "Swept", "place": "Value", "policy": "Policy", "profit": "Expected profit",
-    "bound": "OPT(LP)", "safe": "BOUND(safe)", "ratio": "Share of OPT(LP)",
+    "bound": "LP bound", "safe": "safe bound", "ratio": "Share of the LP bound",
     "own_ratio": "Share of own bound",
     "lead": "Above the best baseline", "failed": "Reserved tasks failed",
     "utilisation": "Utilisation",
@@ -242,7 +242,7 @@ def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
                 axes.plot(x, where(own, group=group)["profit"], marker=drawn.mark, markersize=4,
                           linewidth=1.3, color=drawn.colour, label=groups[group],
                           **{"linestyle": drawn.dashes} | joined)  # fmt: skip
-        bounds = {"bound": "OPT(LP)"} | ({"safe": "BOUND(safe)"} if variant == "guarded" else {})
+        bounds = {"bound": "LP bound"} | ({"safe": "safe bound"} if variant == "guarded" else {})
         for (column_of, label), dashes in zip(bounds.items(), ((4, 2), (1, 1)), strict=False):
             style: dict[str, Any] = {"linestyle": (0, dashes), "linewidth": 1.1}
             if joined:
@@ -289,7 +289,7 @@ def _figure(
         ),
         published=[
             *published,
-            *_both("share of OPT(LP) (published over all figures)", "51 to 87 %", _RATIOS,
+            *_both("share of the LP bound (published over all figures)", "51 to 87 %", _RATIOS,
                    rule=partial(_inside, 0.51, 0.87)),
             *_both("RESCUE above the best baseline, mean (published over all figures)", 0.60,
                    partial(overall, "mean", "lead")),
@@ -301,8 +301,8 @@ def _figure(
             "number of runs.",
         ],
         caption="All policies have the same drawn instances. Above, reserved tasks may fail, and "
-        "OPT(LP), which serves them all, is no bound. Below, none fails, and BOUND(safe) bounds "
-        "all policies.",
+        "the LP bound, which serves them all, is none. Below, none fails, and the safe bound is "
+        "valid for all policies.",
     )  # fmt: skip
 
 
@@ -320,7 +320,7 @@ FIGURES: Final = (
         [
             *_both("RESCUE above the best baseline, arrivals in 70 % of the slots", 0.99, _LEAD,
                    sweep="arrival", place=0.7),
-            *_both("share of OPT(LP), all deadlines", "74 to 87 %", _RATIOS,
+            *_both("share of the LP bound, all deadlines", "74 to 87 %", _RATIOS,
                    rule=partial(_inside, 0.74, 0.87), sweep="sla"),
         ],
     ),
@@ -330,9 +330,9 @@ FIGURES: Final = (
         [
             *_both("RESCUE above the best baseline, 8 profiles", 0.73, _LEAD, sweep="profiles",
                    place=8),
-            *_both("share of OPT(LP), all numbers of profiles", "61 to 87 %", _RATIOS,
+            *_both("share of the LP bound, all numbers of profiles", "61 to 87 %", _RATIOS,
                    rule=partial(_inside, 0.61, 0.87), sweep="profiles"),
-            *_both("share of OPT(LP), 8 profiles", 0.875, partial(found, "ratio"),
+            *_both("share of the LP bound, 8 profiles", 0.875, partial(found, "ratio"),
                    sweep="profiles", place=8),
             *_both("RESCUE above the baselines, mean over distributions", 0.70,
                    partial(overall, "mean", "lead"),

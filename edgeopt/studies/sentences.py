@@ -532,11 +532,11 @@ def of_own_bounds(case: Case) -> list[str]:
     said = []
     for name, bound in case.own.items():
         value = case.objective.amount(bound.value, 5)
-        label = capitalised(with_article(bound.label))
+        named = f"The{'' if 'bound' in bound.label else ' bound'} {bound.label}"
         valid = [case.entries[one].title for one in case.order if not case.why(one, name)]
         who = listed(valid) if valid else "no policy here"
-        text = f"{label}, {value}, is for {bound.scope}: valid for {who}"
-        said.append(f"{label} bounds nobody: {bound.note}." if bound.note else f"{text}.")
+        text = f"{named} of {value} is for {bound.scope}: valid for {who}"
+        said.append(f"{named} bounds nobody: {bound.note}." if bound.note else f"{text}.")
     return said
 
 

@@ -19,7 +19,12 @@ def drawn(system: str) -> str:
     from edgeopt.studies.view import view
 
     record = find_system(system)
-    return view(instance_of(record)).svg
+    return sized(view(instance_of(record)).svg)
+
+
+def sized(svg: str) -> str:
+    """A view as a file, as wide as its text is meant to be read."""
+    return svg.replace('style="width:100%;max-width:30rem"', 'width="480"')
 
 
 def badges() -> dict[str, str]:

@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fill.gallery import sized
 from fill.markdown import Asked, code, fence, picture, plain, table
 
 if TYPE_CHECKING:
@@ -141,8 +142,8 @@ def written(asked: Asked, name: str, kind: str, what: Any) -> str:
     if kind == "markdown":
         return str(what)
     if kind == "picture":
-        drawn = what[0].replace('style="width:100%;max-width:30rem"', 'width="480"')
-        return picture(drawn, f"tutorial-{name}", what[1].splitlines()[0], keep=asked.keep)
+        drawn, label = sized(what[0]), what[1].splitlines()[0]
+        return picture(drawn, f"tutorial-{name}", label, keep=asked.keep)
     if kind == "table":
         headings, numbers, *rows = what
         # Texts with quotes are of programs, and stay as they are.

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.errors import CertificateError
 from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.drawing import Bar, Bars, Lanes, Line, Span, shown_of
-from edgeopt.studies.edr.tables import PENALTIES, capped, cost_parts, simulated
+from edgeopt.studies.edr.tables import capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider
 from edgeopt.studies.pictures.canvas import INK, MUTED, colours, lead
@@ -57,16 +57,10 @@ def _cost_title(case: Case) -> str:
         return f"{title} has a cost of {number(total)}, which is none"
     energy = parts[name]["inference energy"] + parts[name]["training energy"]
     delay = parts[name]["inference delay"] + parts[name]["training exchange"]
-    said = (
+    return (
         f"Of the cost of {title}, {percent(energy / total, 0)} is for energy and "
         f"{percent(delay / total, 0)} for delay"
     )
-    penalty = {one: sum(of[part] for part in PENALTIES) for one, of in parts.items()}
-    most = max(penalty, key=lambda one: penalty[one])
-    if not penalty[most] > 0:
-        return f"{said}; no policy has penalties"
-    share = percent(penalty[most] / sum(parts[most].values()), 0)
-    return f"{said}; penalties are {share} of the cost of {case.entries[most].title}"
 
 
 def _cost(case: Case) -> Bars:
@@ -166,9 +160,8 @@ ENERGY = Picture(
     "energy",
     _energy_title,
     lambda case: lanes(case, lead(case)),
-    "On top, the energy of every frame: for serving and, above it, for training; "
-    "dark steps are caps, and energy above one has a colour of its own. Below, a lane per task: "
-    "its window, and the rounds that it trains in every frame.",
+    "On top, the energy of every frame; dark steps are caps. Below, a lane per task: its window, "
+    "and the rounds that it trains in every frame.",
 )
 
 

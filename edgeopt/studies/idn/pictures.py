@@ -56,30 +56,11 @@ def _trade_off_title(case: Case) -> str:
     sharpest = rows.iloc[int(rows["inaccuracy"].to_numpy().argmin())]
     chosen = [fastest] if fastest["policy"] == sharpest["policy"] else [fastest, sharpest]
     said = [f"{case.title(row)} in {_spent(row['latency'], row['inaccuracy'])}" for row in chosen]
-    alone = _unplaced(case.instance)
-    if alone is not None:
-        said.append(f"the repositories alone in {_spent(*alone)}")
     return f"Requests are served by {'; by '.join(said)}"
 
 
 def _spent(latency: float, inaccuracy: float) -> str:
     return f"{number(float(latency), 3)} ms at {number(float(inaccuracy), 3)} % inaccuracy"
-
-
-def _unplaced(instance: IdnInstance) -> tuple[float, float] | None:
-    """Latency and inaccuracy when the repositories alone serve."""
-    ranking = instance.ranking
-    weights = instance.requests.sum(axis=0)
-    if not weights.any():
-        return None
-    first = [
-        options.start + int(np.flatnonzero(ranking.permanent[options])[0])
-        for options in map(ranking.options, range(instance.types))
-    ]
-    return tuple(
-        float(np.average(values[first], weights=weights))
-        for values in (ranking.latency, ranking.inaccuracy)
-    )  # type: ignore[return-value]
 
 
 def _trade_off(case: Case) -> Curves:

@@ -102,13 +102,7 @@ def _latency_title(case: Case) -> str:
         return f"{title} refuses every request"
     said = f"{title} answers {met} of all requests in time, half of them within "
     said += f"{percent(float(np.median(found)), 0)} of their objective"
-    others = {
-        n: float(runs.request_success()[0]) for n, runs in simulated(case).items() if n != name
-    }
-    if not others:
-        return said
-    worst = min(others, key=lambda n: others[n])
-    return f"{said}; {case.entries[worst].title} answers {percent(others[worst])} in time"
+    return said
 
 
 def _latency(case: Case) -> Curves:

@@ -13,7 +13,7 @@ from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
 from edgeopt.studies.pictures.canvas import entitle, inline_svg, standalone_svg, svg
-from edgeopt.studies.pictures.figure import draw, drawn_and_said
+from edgeopt.studies.pictures.figure import draw, every_way
 from edgeopt.studies.sentences import (
     ends_heading,
     findings,
@@ -146,6 +146,7 @@ class _Drawing(NamedTuple):
 
     title: str
     svg: str
+    narrow: str = ""
     said: str = ""
 
 
@@ -158,8 +159,11 @@ def _drawings(study: Study) -> _Drawings:
     drawn: _Drawings = {}
     for number, case in enumerate(study.detailed):
         for picture in pictures_of(case):
-            figure, said = drawn_and_said(picture, case)
-            drawn[number, picture.name] = _Drawing(picture.title(case), svg(figure), said)
+            made = every_way(picture, case)
+            narrow = "" if made.narrow is None else svg(made.narrow)
+            drawn[number, picture.name] = _Drawing(
+                picture.title(case), svg(made.wide), narrow, made.said
+            )
     if len(study.cases) > 1:
         drawn[None, OVERALL] = _Drawing(title(study), svg(first.drawn(study.standings)))
     return drawn
@@ -230,9 +234,9 @@ def _summary(
     compared: Case | Study, key: str, wide: _Drawing, bounds: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
     """Gather the words, and the first picture for wide and for narrow windows."""
-    prefix, found = f"{key}-{first.FIRST.name}", compared.standings
-    narrow, said = svg(first.drawn(found, narrow=True, bounds=bounds)), first.said(found)
-    answer = sentence(compared)
+    found, answer = compared.standings, sentence(compared)
+    narrow = svg(first.drawn(found, narrow=True, bounds=bounds))
+    drawing = wide._replace(narrow=narrow, said=first.said(found))
     return {
         "key": key,
         "sentence": answer,
@@ -242,10 +246,16 @@ def _summary(
             "name": first.FIRST.name,
             "title": first.heading(found),
             "caption": first.caption(found),
-            "svg": inline_svg(wide.svg, prefix=f"{prefix}-", label=said),
-            "narrow": inline_svg(narrow, prefix=f"{prefix}-narrow-", label=said),
+            **_inline(f"{key}-{first.FIRST.name}", drawing),
         },
     }
+
+
+def _inline(key: str, one: _Drawing) -> dict[str, str]:
+    """Return the elements for wide and for narrow windows."""
+    said = one.said or one.title
+    narrow = inline_svg(one.narrow, prefix=f"{key}-narrow-", label=said) if one.narrow else ""
+    return {"svg": inline_svg(one.svg, prefix=f"{key}-", label=said), "narrow": narrow}
 
 
 def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
@@ -276,9 +286,7 @@ def _shown(case: Case, number: int, drawings: _Drawings) -> dict[str, Any]:
                     "name": picture.name,
                     "title": one.title,
                     "caption": picture.caption,
-                    "svg": inline_svg(
-                        one.svg, prefix=f"{key}-{picture.name}-", label=one.said or one.title
-                    ),
+                    **_inline(f"{key}-{picture.name}", one),
                 }
                 for picture in case.system.reporting.pictures
                 for one in [drawings[number, picture.name]]

@@ -321,6 +321,7 @@ def svg(figure: Figure) -> str:
     """Write a figure as SVG: the drawing of `inline_svg` and `standalone_svg`."""
     import matplotlib as mpl
     import matplotlib.text
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.StringIO()
     for text in figure.findobj(mpl.text.Text):
@@ -329,6 +330,13 @@ def svg(figure: Figure) -> str:
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # The viewer of the picture has the font.
         warnings.filterwarnings("ignore", "Glyph .* missing")
+        # Arranged here, a figure is drawn once: saving draws what is to be arranged twice.
+        FigureCanvasSVG(figure)
+        figure.set_dpi(72)
+        arrange = figure.get_layout_engine()
+        if arrange is not None:
+            arrange.execute(figure)
+            figure.set_layout_engine("none")
         # No date, so that the same study gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return printable(buffer.getvalue())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from math import ceil, isfinite, nan
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.studies.drawing import SUM, Bars, Curves, Lanes, Panels, aloud, visible
 from edgeopt.studies.pictures import canvas
@@ -28,6 +29,9 @@ _SHARE: Final = 0.85
 
 _BESIDE: Final = 6
 """With more entries a legend stands to the right of curves, else below."""
+
+_NARROW: Final = 4.0
+"""Inches of a picture for telephones."""
 
 _LEAST, _MOST = 2.4, 3.0
 """Inches of the axes of bars and lanes, so that pictures side by side are alike."""
@@ -65,7 +69,7 @@ class _Legend:
         }  # fmt: skip
         return self.lines.setdefault((line.label, line.value), style)
 
-    def put(self, figure: Figure, *, beside: bool) -> None:
+    def put(self, figure: Figure, *, beside: bool, narrow: bool) -> None:
         """Write many entries beside a picture, if there may be any, else below."""
         from matplotlib.lines import Line2D
 
@@ -77,7 +81,7 @@ class _Legend:
             figure.legend(handles=handles, loc="outside right center")
         elif handles:
             longest = max(len(str(one.get_label())) for one in handles)
-            columns = 3 if longest <= _LONG else 2
+            columns = (3 if longest <= _LONG else 2) - narrow
             more = ceil(len(handles) / columns) - 1
             figure.set_figheight(figure.get_figheight() + 0.2 * more)
             figure.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -85,28 +89,46 @@ class _Legend:
 
 def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     """Draw a picture of a case in the common style."""
-    drawn, _ = drawn_and_said(picture, case)
+
+    def made() -> Figure:
+        found = picture.draw(case)
+        return figure(found) if isinstance(found, DESCRIBED) else found
+
+    drawn = canvas.in_style(made)
     if titled:
         canvas.entitle(drawn, picture.title(case))
     return drawn
 
 
-def drawn_and_said(picture: Picture, case: Case) -> tuple[Figure, str]:
-    """Draw a picture, and say what it shows to one who does not see it."""
+class Drawn(NamedTuple):
+    """A picture for wide windows and, if it is described, for narrow ones and read aloud."""
 
-    def made() -> tuple[Figure, str]:
+    wide: Figure
+    narrow: Figure | None = None
+    said: str = ""
+
+
+def every_way(picture: Picture, case: Case) -> Drawn:
+    """Draw a picture for all who look at a page."""
+
+    def made() -> Drawn:
         found = picture.draw(case)
-        return (figure(found), aloud(found)) if isinstance(found, DESCRIBED) else (found, "")
+        if not isinstance(found, DESCRIBED):
+            return Drawn(found)
+        return Drawn(figure(found), figure(found, narrow=True), aloud(found))
 
     return canvas.in_style(made)
 
 
-def figure(found: Lanes | Bars | Curves | Panels) -> Figure:
+def figure(found: Lanes | Bars | Curves | Panels, *, narrow: bool = False) -> Figure:
     """Draw a description."""
     panels = found if isinstance(found, Panels) else Panels([found])
-    heights = [_height(one) for one in panels.parts]
+    heights = [_height(one, narrow) for one in panels.parts]
     count = len(heights)
-    made = canvas.blank(height=0.7 + (max(heights) if panels.abreast else sum(heights)))
+    made = canvas.blank(
+        width=_NARROW if narrow else canvas.WIDTH,
+        height=0.7 + (max(heights) if panels.abreast else sum(heights)),
+    )
     if panels.abreast:
         grid = made.subplots(1, count, sharey=True, squeeze=False)[0]
     else:
@@ -120,18 +142,27 @@ def figure(found: Lanes | Bars | Curves | Panels) -> Figure:
             axes.set_ylabel("")
         if place < count - 1 and not panels.abreast:
             axes.set_xlabel("")
-    legend.put(
-        made, beside=isinstance(panels.parts[0], Curves) and (count == 1 or not panels.abreast)
-    )
+        if narrow:
+            _wrap(axes, rows=not isinstance(one, Curves))
+    beside = isinstance(panels.parts[0], Curves) and (count == 1 or not panels.abreast)
+    legend.put(made, beside=beside and not narrow, narrow=narrow)
     return made
 
 
-def _height(found: Lanes | Bars | Curves) -> float:
-    """Return the inches of a panel."""
+def _wrap(axes: Axes, *, rows: bool) -> None:
+    """Break the names of rows and of the axis below them."""
+    axes.set_xlabel(textwrap.fill(axes.get_xlabel(), 44))
+    if rows:
+        names = [textwrap.fill(one.get_text(), 16) for one in axes.get_yticklabels()]
+        axes.set_yticks(axes.get_yticks(), names)
+
+
+def _height(found: Lanes | Bars | Curves, narrow: bool) -> float:
+    """Return the inches of a panel; in a narrow one names of rows take two lines."""
     if isinstance(found, Curves):
         return 2.8
     if isinstance(found, Bars):
-        return max(_LEAST, 0.65 + 0.25 * len(found.rows))
+        return max(_LEAST, 0.65 + (0.32 if narrow else 0.25) * len(found.rows))
     return min(max(_LEAST, 0.65 + 0.34 * sum(map(found.height, found.lanes))), _MOST)
 
 
@@ -147,16 +178,21 @@ def _pattern(colour: str, place: int, edge: str = PAPER) -> dict[str, Any]:
 
 def _lanes(axes: Axes, found: Lanes, legend: _Legend) -> None:
     """Draw lanes over time."""
+    from matplotlib.collections import PolyCollection
+
     middles, floor = [], 0.0
     for name, spans in found.lanes.items():
         tall = found.height(name)
         middles.append(floor + tall / 2)
         floor += tall
         for one in filter(visible, spans):
-            low, high = (_SHARE * tall * end for end in (one.low, one.high))
-            box = (floor - 0.5 * (1 - _SHARE) - high, high - low)
+            bottom = floor - 0.5 * (1 - _SHARE)
+            low, high = (bottom - _SHARE * tall * end for end in (one.low, one.high))
+            corners = [(one.begin, low), (one.begin, high), (one.end, high), (one.end, low)]
             filled = _pattern(found.styles[one.style], list(found.styles).index(one.style))
-            axes.broken_barh([(one.begin, one.end - one.begin)], box, **filled)
+            box = PolyCollection([corners], **filled)
+            box.set_in_layout(False)
+            axes.add_collection(box, autolim=False)
     drawn = {one.style for spans in found.lanes.values() for one in filter(visible, spans)}
     for place, (style, colour) in enumerate(found.styles.items()):
         if style in drawn:

@@ -118,6 +118,7 @@ def _draw(found: Standings, narrow: bool, bounds: Mapping[str, float]) -> Figure
             axes.annotate(
                 one.title, (0, place - 0.2), xycoords=("axes fraction", "data"), va="center",
                 fontsize=8.5, color=INK, fontweight=_weight(one is found.first),
+                bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         if not isnan(one.violated):
             weight, lost = _weight(not one.keeps), number(one.violated, 3)

@@ -45,8 +45,8 @@ def _flow_times_title(case: Case) -> str:
         done = percent(float(np.isfinite(flow).mean()))
         return f"{case.entries[name].title} completes {done} of the tasks"
     return (
-        f"{case.entries[name].title} completes half of the tasks within {half:g} slots of "
-        f"their arrival and 95 % within {late:g}; each task alone, half would take {least:g}"
+        f"{case.entries[name].title} completes half of the tasks within {half:g} slots and 95 % "
+        f"within {late:g}; alone, half would take {least:g}"
     )
 
 
@@ -198,8 +198,7 @@ GANTT = Picture(
     _gantt_title,
     lambda case: lanes(case, lead(case)),
     "The first run, a lane per cluster: the tasks that hold its GPUs (without any, its CPU cores), "
-    "as tall as the share that they hold. They are interchangeable: the picture chooses which of "
-    "them a task holds, and draws a bundle in parts where there are not enough neighbours.",
+    "as tall as their share. Which of them a task holds is the picture's choice.",
 )
 
 

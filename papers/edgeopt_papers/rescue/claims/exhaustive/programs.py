@@ -26,10 +26,12 @@ def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT)
         & \Pr(k \text{ is busy at } t) + \sum_{i} x_i(t) \le 1, \quad
           \sum_t c_k(t) x_i(t) \ge \phi_i .
     """
+    scenario = Scenario(instance, reserved=True, limit=limit)
+    # Half a second, which an instance that is too large does not take.
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
-    rows = _Rows(Scenario(instance, reserved=True, limit=limit))
+    rows = _Rows(scenario)
     equal, coupled = (
         csr_array((value, (row, column)), shape=(count, len(rows.cost)))
         for value, row, column, count in (rows.flow(), rows.shared())

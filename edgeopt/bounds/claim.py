@@ -155,6 +155,13 @@ class Claim:
         there.
     corrected_by
         Identifiers of the true claims that stand in place of a false one.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Claim, claims
+    >>> claim = claims()["rescue.theorem2"]
+    >>> claim.id, claim.relation.value
+    ('rescue.theorem2', 'equal')
     """
 
     id: str

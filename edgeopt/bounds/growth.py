@@ -44,6 +44,14 @@ class Growth:
         The horizons that were used, shape [n].
     values
         What was fitted, the mean over the runs, shape [n].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.bounds import Growth, growth_exponent
+    >>> horizons = np.array([10.0, 100.0, 1000.0])
+    >>> round(growth_exponent(horizons, np.sqrt(horizons)).exponent, 6)
+    0.5
     """
 
     exponent: float

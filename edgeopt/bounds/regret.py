@@ -57,6 +57,12 @@ class Regret:
         What a theorem promises the regret to stay below, if one was given.
     certificate
         The numbers from which all others can be recomputed.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Regret, regret
+    >>> regret([[1.0, 2.0], [2.0, 2.0]], [2.0, 3.0]).slots
+    2
     """
 
     value: float

@@ -92,6 +92,15 @@ class Source:
         Authors and title.
     number
         Number of the theorem, lemma or equation, or the section in words.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.bounds import Source
+    >>> [verdict] = edgeopt.check("rescue.theorem2")
+    >>> verdict.source
+    Source(paper='Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model
+    Retraining on Underutilized Edges', number='Theorem 2')
     """
 
     paper: str

@@ -72,6 +72,14 @@ class Bench:
         Scenarios on which policies are compared.
     certificates
         JSON documents that prove what is better than all known results, by instance and solver.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.collection import Bench
+    >>> found = edgeopt.bench(["rescue-paper-k2-t30"], online=["srs"], runs=5, progress=False)
+    >>> list(found.results["competitor"])
+    ['srs']
     """
 
     results: pd.DataFrame = field(repr=False)

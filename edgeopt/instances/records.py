@@ -73,9 +73,12 @@ def _without_none(hint: Any) -> Any:
 
 
 def _docstring(record: type[Record]) -> str:
-    """Put what is declared of the fields and rules before the notes of a docstring."""
+    """Put what is declared of fields and rules before notes and examples of a docstring."""
     said = inspect.cleandoc(record.__doc__ or "")
-    head, notes = (*re.split(r"^(?=Notes\n-----)", said, maxsplit=1, flags=re.MULTILINE), "")[:2]
+    head, notes = (
+        *re.split(r"^(?=(?:Notes|Examples)\n-----)", said, maxsplit=1, flags=re.MULTILINE),
+        "",
+    )[:2]
     rules = [getattr(record, step).__doc__ or "" for step in record._steps if isinstance(step, str)]
     fields = "\n".join(one.described() for one in record._fields)
     joined = [text.split(".")[0].strip().removeprefix("Check that ") for text in rules]

@@ -66,6 +66,16 @@ class Trajectory:
         and is therefore an upper bound.
     compiled
         Whether a compiled kernel ran; see `seconds`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import Trajectory, simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, Srs
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> runs = simulate(environment, Srs(), runs=5)
+    >>> runs.reward.shape, runs.total.shape
+    ((5, 20), (5,))
     """
 
     name: str

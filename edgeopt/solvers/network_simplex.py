@@ -186,6 +186,16 @@ class TransportFlow:
     sink_price, group_price
         What more capacity of a sink or a group would save per unit, >= 0, shapes [sinks] and
         [groups].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.solvers.network_simplex import TransportFlow, TransportSimplex
+    >>> ends, sink = np.array([0, 2, 4]), np.array([0, 1, 0, 1])
+    >>> simplex = TransportSimplex(ends, sink, np.array([4.0, 3.0]), np.array([5.0, 5.0]))
+    >>> flow = simplex.solve(np.array([1.0, 3.0, 2.0, 6.0]), np.array([100.0, 100.0]))
+    >>> flow.route, flow.unserved
+    (array([1, 2, 0]), array([0., 0.]))
     """
 
     route: NDArray[np.int64]

@@ -129,6 +129,14 @@ class Progress:
         Iterations of the method, or nodes of the search tree.
     objective, bound
         Best known ones, in the caller's sense; nan where not known yet.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import LinearProgram, Progress, solve
+    >>> reports = []
+    >>> found = solve(LinearProgram([1, 2], [[1, 1]], 3, 3, 0), progress=reports.append)
+    >>> all(isinstance(report, Progress) for report in reports)
+    True
     """
 
     seconds: float
@@ -274,6 +282,13 @@ class Backend:
     warm
         Kinds of problem of which it keeps its own last state, to go on from when only data have
         changed (`Reusable`, and `solve(warm=True)` where the problem itself stays).
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import Backend, backends
+    >>> one = backends()[0]
+    >>> one.name, one.distribution, one.installed
+    ('highs', 'highspy', True)
     """
 
     name: str

@@ -254,6 +254,15 @@ class Settings:
         did; empty where the number was given.
     most
         At how many runs it would have stopped at the latest; 0 where the number was given.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import Settings
+    >>> study = edgeopt.study(generate(horizon=20), ["srs"], runs=20, rng=3, claims=False)
+    >>> study.settings.runs, study.settings.seed
+    (20, 3)
     """
 
     runs: int
@@ -446,6 +455,12 @@ class Metric(Part):
         ``compute(instance, trajectory)`` returns an array [runs].
     percent
         Whether the number is a share, printed as a percentage.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import Metric, find_system
+    >>> [metric.name for metric in find_system("tapfinger").reporting.metrics][:2]
+    ['mean', 'median']
     """
 
     name: str

@@ -75,6 +75,16 @@ class Case:
         Checks of the user by name, those of his bounds included.
     watched
         What was found of these for every policy by the logs of its runs.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import Case
+    >>> study = edgeopt.study(generate(horizon=20), ["offers", "srs"], runs=20, claims=False)
+    >>> [case] = study.cases
+    >>> list(case.trajectories)
+    ['offers', 'srs']
     """
 
     system: System

@@ -58,6 +58,13 @@ class Objective(Part):
         Name of a slot of a trajectory, in the singular.
     definition
         What exactly it is where its name does not say it, in whole sentences for pages.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import Objective, find_system
+    >>> objective = find_system("edr").objective
+    >>> objective.sense
+    'min'
     """
 
     name: str = "profit"
@@ -416,6 +423,12 @@ class System(Part):
     ------
     OutputError
         If a name cannot be a file name.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import System, find_system
+    >>> find_system("idn").objective.name
+    'gain per request'
     """
 
     name: str

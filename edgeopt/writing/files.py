@@ -91,6 +91,17 @@ def write_file(
     ------
     OutputError
         If it cannot be written, or something else than a regular file is there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.writing import write_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_file(Path(folder) / "note.txt", "kept whole")
+    ...     print(path.read_text())
+    ...
+    kept whole
     """
     target = target_of(path)
     remove_drafts(target.parent)
@@ -118,6 +129,18 @@ def atomic_write(path: str | os.PathLike[str], *, force: bool = True) -> Iterato
     ------
     OutputError
         As :func:`write_file` does.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.writing import atomic_write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "note.txt") as draft:
+    ...         size = draft.write_text("kept whole")
+    ...     print((Path(folder) / "note.txt").read_text())
+    ...
+    kept whole
     """
     target = target_of(path, force=force)
     remove_drafts(target.parent)

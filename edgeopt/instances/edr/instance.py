@@ -51,6 +51,13 @@ class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     Notes
     -----
     Zhu et al., section II. There a window is one frame too short; here both of its ends count.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import EdrInstance, small
+    >>> instance = small(1)
+    >>> instance.cap.shape, instance.price.shape
+    ((2,), (2,))
     """
 
     cap: Floats = field(

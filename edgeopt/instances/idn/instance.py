@@ -217,6 +217,13 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     -----
     Si Salem et al., Toward inference delivery networks, section III. There the accuracy is a
     fraction; here, as in its experiments, a percentage, so that alpha is in ms per percent.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import IdnInstance, small
+    >>> instance = small(1)
+    >>> instance.requests.shape, instance.budget.shape
+    ((4, 4), (3,))
     """
 
     edges: Integers = field("edge", "end", of="node", doc="Nodes that an undirected edge joins.")

@@ -59,6 +59,13 @@ class Network(NamedTuple):
         Processing unit of each node, by its name in a catalogue, V of them.
     names
         Name of each node, V of them.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import Network, topology_2
+    >>> network = topology_2()
+    >>> network.edges.shape, network.tier
+    ((4, 2), array([0, 1, 3, 4, 4]))
     """
 
     edges: Ints

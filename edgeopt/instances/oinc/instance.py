@@ -58,6 +58,12 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind")):
     The paper's constraint on deadlines stands in its text alone; here deadlines, and objectives of
     requests, are soft: violations are counted, never forbidden. Entries of inactive devices must
     obey the rules, but have no effect.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import OincInstance, small
+    >>> small(1).slots
+    2
     """
 
     speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")

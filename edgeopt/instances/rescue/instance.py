@@ -191,6 +191,13 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
     -----
     Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
     Edges, section III.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import RescueInstance, generate
+    >>> instance = generate(servers=2, devices=4, horizon=20, rng=7)
+    >>> instance.capacity.shape, instance.expected_profit.shape
+    ((2, 20), (20, 4, 2, 5))
     """
 
     arrival: Floats = field(

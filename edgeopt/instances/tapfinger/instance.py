@@ -123,6 +123,13 @@ class TapFingerInstance(Instance, kind="tapfinger", axes=AXES, empty=("task",)):
     Notes
     -----
     Li et al., section III. Task completion there counts from the arrival: it is a flow time.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import TapFingerInstance, small
+    >>> instance = small(1)
+    >>> instance.duration.shape, instance.capacity.shape
+    ((2, 2, 4, 4), (2, 2))
     """
 
     capacity: Integers = field(

@@ -55,6 +55,13 @@ class FrameComparator(NamedTuple):
         Whether the minimum fits under the cap and into the sites, without a request.
     unserved
         Requests of each type that are not served, shape [N].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import FrameComparator, frame_comparator
+    >>> frame_comparator(small(1), 0).feasible
+    True
     """
 
     rounds: NDArray[np.float64]
@@ -220,6 +227,14 @@ class InformedBound:
         Number of times that channels and prices were drawn again, to find prices and to estimate.
     seconds
         Time it took.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import generate
+    >>> from edgeopt.models.edr import InformedBound, informed_bound
+    >>> instance = generate(sites=4, tasks=3, frames=6, slots=4, distribution=True)
+    >>> informed_bound(instance, draws=4, steps=10).value > 0
+    True
     """
 
     training: float
@@ -312,6 +327,15 @@ def informed_bound(
     may know, as it may tasks, requests, delays of propagation, and what a missing round costs; on
     one drawn instance a policy may cost less. Caps, other sites, and what requests take from
     training are left out, so that it holds for plans that exceed caps as well.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import generate
+    >>> from edgeopt.models.edr import informed_bound
+    >>> instance = generate(sites=4, tasks=3, frames=6, slots=4, distribution=True)
+    >>> bound = informed_bound(instance, draws=4, steps=10)
+    >>> bound.value > 0
+    True
     """
     check_whole("draws", draws, 2)
     check_whole("steps", steps, 1)

@@ -80,6 +80,14 @@ class OfflinePlan(ProgramPlan):
         shape [A]; None where only rounds were planned.
     solution
         Of the program of one's own, see `of`; else None.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr import OfflinePlan, solve_offline
+    >>> plan = solve_offline(small(1))
+    >>> plan.rounds.shape
+    (2, 3)
     """
 
     system: ClassVar[str] = "edr"

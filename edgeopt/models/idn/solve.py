@@ -185,6 +185,16 @@ class PlacementSolution(ProgramPlan):
         Status, quality, timings and solver.
     size
         Sum of the terms that objective and bound are differences of, ms; their own size by default.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import PlacementSolution, solve_placement
+    >>> plan = solve_placement(small(1))
+    >>> plan.allocation.astype(int)
+    array([[1, 1],
+           [0, 1],
+           [0, 0]])
     """
 
     system: ClassVar[str] = "idn"

@@ -46,6 +46,14 @@ class WeightedSumBound:
         Least weighted flow time of the jobs, with its proof.
     seconds
         Time it took.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import WeightedSumBound, weighted_sum_bound
+    >>> bound = weighted_sum_bound(small(1))
+    >>> len(bound.plans), round(bound.flow.value, 3)
+    (2, 1.47)
     """
 
     instance: OincInstance = field(repr=False)

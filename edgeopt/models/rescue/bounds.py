@@ -53,6 +53,14 @@ class SafeBound:
         Time it took.
     instance
         The instance.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import SafeBound, safe_bound
+    >>> bound = safe_bound(small(1))
+    >>> bound.value >= 0, bound.servers.shape
+    (True, (1,))
     """
 
     value: float

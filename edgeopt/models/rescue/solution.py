@@ -49,6 +49,14 @@ class P1Duals:
         By the server's time in (3b), nonnegative, shape [K, T].
     reserved
         By the demand :math:`\phi_i` in (2d), nonpositive, profit per TMAC, shape [H].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import P1Duals, solve_p1_lp
+    >>> duals = solve_p1_lp(small(1)).duals
+    >>> duals.arrival.shape, duals.occupancy.shape, duals.reserved.shape
+    ((4, 2), (1, 4), (2,))
     """
 
     arrival: NDArray[np.float64]

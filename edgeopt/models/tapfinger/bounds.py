@@ -273,6 +273,13 @@ class FlowBound:
         Prices that prove it; None for the first two methods, which need none.
     seconds
         Time it took, all methods together.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import FlowBound, flow_bound
+    >>> flow_bound(small(1)).method
+    'relaxation'
     """
 
     instance: TapFingerInstance = field(repr=False)

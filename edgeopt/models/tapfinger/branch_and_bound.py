@@ -126,6 +126,18 @@ class OptimalSchedule:
         Why the search stopped.
     seconds
         Time that it took, s.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import (
+    ...     OptimalSchedule,
+    ...     optimal_schedule,
+    ...     scheduling_problem,
+    ... )
+    >>> plan = optimal_schedule(scheduling_problem(small(1)))
+    >>> round(plan.objective - plan.bound, 6)
+    0.0
     """
 
     schedule: Schedule

@@ -77,6 +77,14 @@ class PooledBound:
         Time it took.
     problem
         The tasks, if they are those of a problem whose bundles do not change.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import PooledBound, pooled_bound, scheduling_problem
+    >>> bound = pooled_bound(scheduling_problem(small(1)))
+    >>> bound.value <= bound.objective * (1 + 1e-9)
+    True
     """
 
     value: float

@@ -45,6 +45,13 @@ class SchedulingProblem(Record, axes=_AXES, empty=("task", "slot")):
     -----
     Li et al., problem (1) to (8). There one constraint allows a task to be left out; here every
     task runs, once.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import SchedulingProblem, scheduling_problem
+    >>> scheduling_problem(small(1)).tasks
+    4
     """
 
     capacity: Integers = field(
@@ -177,6 +184,13 @@ class Schedule:
         CPU cores and GPUs of each task, shape [J, 2].
     start
         Slot in which each task starts, shape [J].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import Schedule, list_schedule, scheduling_problem
+    >>> list_schedule(scheduling_problem(small(1))).start
+    array([0, 3, 5, 7])
     """
 
     cluster: Ints

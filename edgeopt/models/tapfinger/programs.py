@@ -32,6 +32,14 @@ class Bundles:
         CPU cores and GPUs, shape [B, 2], by duration within a list, then by size.
     duration
         Slots, shape [B].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import Bundles, efficient
+    >>> bundles = efficient(small(1).duration)
+    >>> len(bundles.bundle) == len(bundles.duration)
+    True
     """
 
     def __init__(self, first: Ints, bundle: Ints, duration: Ints, kinds: int) -> None:
@@ -62,6 +70,14 @@ def allowed(duration: Ints) -> Bundles:
     Returns
     -------
     Lists of bundles, one for each cluster and kind of task.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import allowed, efficient
+    >>> duration = small(1).duration
+    >>> len(allowed(duration).bundle) >= len(efficient(duration).bundle)
+    True
     """
     return _listed(duration, duration > 0)
 
@@ -80,6 +96,14 @@ def efficient(duration: Ints) -> Bundles:
     Returns
     -------
     Lists of bundles, one for each cluster and kind of task.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import efficient
+    >>> bundles = efficient(small(1).duration)
+    >>> bundles.bundle.shape[1]
+    2
     """
     never = np.iinfo(np.int64).max
     slots = np.where(duration > 0, duration, never)

@@ -82,6 +82,13 @@ class Relaxation:
         `list_schedule`.
     seconds
         Time that it took, s.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import Relaxation, relaxation, scheduling_problem
+    >>> relaxation(scheduling_problem(small(1))).mean_start.shape
+    (4,)
     """
 
     value: float

@@ -118,6 +118,13 @@ class ScenarioBound:
         The bound for any noise.
     seconds
         Time it took, all scenarios together.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import ScenarioBound, scenario_bound
+    >>> scenario_bound(small(1), [0, 1]).values.shape
+    (2,)
     """
 
     instance: TapFingerInstance = field(repr=False)

@@ -247,6 +247,15 @@ class OincEnvironment:
         stopped all the same once no job has run in as many of these slots in a row as the horizon
         has slots, or once there have been as many as the horizon has and as it takes to do all
         that was left on a hundredth of the slowest CPU.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> runs = simulate(OincEnvironment(small(1)), Oinc(), runs=1)
+    >>> bool(runs.complete.all())
+    True
     """
 
     alike: ClassVar[bool] = True

@@ -17,6 +17,12 @@ class StepSizes(NamedTuple):
     r"""Sizes of the descent, :math:`\alpha`, and of the ascent, :math:`\mu`.
 
     The first has the unit of points squared per cost, the second that of cost per points squared.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import StepSizes
+    >>> StepSizes(primal=0.1, dual=0.2).dual
+    0.2
     """
 
     primal: float

@@ -287,6 +287,15 @@ class RescueEnvironment:
     ----------
     instance
         The instance; its distributions and reserved tasks are known to the policies.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import RescueEnvironment, Srs
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> int(simulate(environment, Srs(guarded=True), runs=5).violations.sum())
+    0
     """
 
     instance: RescueInstance

@@ -482,6 +482,14 @@ class TapFingerEnvironment:
     Notes
     -----
     Li et al., section III and Algorithm 1, whose condition for another round is inverted.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
+    >>> simulate(TapFingerEnvironment(small(1)), ReservationSpt(), runs=2)
+    TapFingerTrajectory(ReservationSpt, 2 scenarios, 9 slots, mean reward 14)
     """
 
     truth: TapFingerInstance

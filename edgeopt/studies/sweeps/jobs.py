@@ -54,6 +54,16 @@ class Job:
     ------
     OptionError
         If the identity holds something else.
+
+    Examples
+    --------
+    >>> from edgeopt.studies.sweeps import Job, run_jobs
+    >>> def square(number):
+    ...     return {"square": number**2}
+    ...
+    >>> run_jobs([Job({"number": 3}, square, (3,))])
+       number  square
+    0       3       9
     """
 
     identity: Mapping[str, Any]

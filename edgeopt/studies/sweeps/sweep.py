@@ -349,6 +349,15 @@ def compute_jobs(
         finished is kept.
     MissingDependencyError
         If a cluster is given and the extra ``cluster`` is not installed.
+
+    Examples
+    --------
+    >>> from edgeopt.studies.sweeps import Job, compute_jobs
+    >>> def square(number):
+    ...     return {"square": number**2}
+    ...
+    >>> list(compute_jobs([Job({"number": 3}, square, (3,))]).values())
+    [{'square': 9}]
     """
     check_workers(workers)
     if cluster is not None:

@@ -81,6 +81,17 @@ class RoutingProblem:
         Serving site of each route, and its delay, s, shape [A].
     cost
         Cost of a request on each route, shape [A].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import RoutingProblem, conditions, routing_problem
+    >>> instance = small(1)
+    >>> problem = routing_problem(
+    ...     instance, conditions(instance, 0, 0), price=float(instance.price[0])
+    ... )
+    >>> problem.demand.shape, problem.capacity.shape
+    ((1, 3, 1), (1, 3))
     """
 
     demand: Floats
@@ -237,6 +248,21 @@ class RoutingPlan:
         Proven lower bound on `objective`.
     seconds
         Time to solve, s.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import (
+    ...     RoutingPlan,
+    ...     conditions,
+    ...     routing_problem,
+    ...     solve_routing,
+    ... )
+    >>> instance = small(1)
+    >>> slot = conditions(instance, 0, 0)
+    >>> plan = solve_routing(routing_problem(instance, slot, price=float(instance.price[0])))
+    >>> plan.objective >= plan.bound * (1 - 1e-9)
+    True
     """
 
     problem: RoutingProblem
@@ -343,6 +369,22 @@ def dual_bound(
     Returns
     -------
     Lower bound on the cost of every plan, in the unit of the objective.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import (
+    ...     conditions,
+    ...     dual_bound,
+    ...     routing_problem,
+    ...     solve_routing,
+    ... )
+    >>> instance = small(1)
+    >>> slot = conditions(instance, 0, 0)
+    >>> problem = routing_problem(instance, slot, price=float(instance.price[0]))
+    >>> plan = solve_routing(problem)
+    >>> abs(dual_bound(problem, plan.prices) - plan.bound) <= 1e-6 * abs(plan.bound)
+    True
     """
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
     proof = problem.proving(prices, penalties)

@@ -41,6 +41,13 @@ class Conditions(NamedTuple):
         Longest delay that a request may have, s, shape [N].
     rate
         Rate of the links, bit/s, 0 where there is none, shape [J, J].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import Conditions, conditions
+    >>> conditions(small(1), 0, 0).requests.shape
+    (3, 1)
     """
 
     requests: Floats

@@ -397,6 +397,13 @@ class FlowBound:
         How it was found.
     seconds
         Time it took.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import FlowBound, flow_bound, retraining_problem
+    >>> flow_bound(retraining_problem(small(1))).slots
+    3
     """
 
     problem: RetrainingProblem = field(repr=False)

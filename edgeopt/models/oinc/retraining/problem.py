@@ -49,6 +49,14 @@ class RetrainingProblem(Record, axes={"job": "K", "site": "J"}, empty=("job",)):
     -----
     Zeng et al., section IV-C. In the theory of scheduling:
     :math:`R\,|\,r_k, pmtn, \text{no migration}\,|\,\sum_k l_k F_k`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem, retraining_problem
+    >>> problem = retraining_problem(small(1))
+    >>> problem.jobs, problem.sites
+    (3, 3)
     """
 
     arrival: Integers = field(

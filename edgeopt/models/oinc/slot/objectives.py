@@ -49,6 +49,13 @@ class MostMet:
     site
         Sites at which that many are met, -1 for the other requests, shape [n]; None where only the
         bound was asked for.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import MostMet, most_met, slot_problem
+    >>> most_met(slot_problem(small(1), 0)).bound
+    1
     """
 
     problem: SlotProblem = field(repr=False)

@@ -43,6 +43,14 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
     Notes
     -----
     Zeng et al., problem (3). There constraints sum over requests where they mean one.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import SlotProblem, slot_problem
+    >>> problem = slot_problem(small(1), 0)
+    >>> problem.requests, problem.sites
+    (1, 3)
     """
 
     transmission: Floats = field(
@@ -175,6 +183,14 @@ class SlotPlan:
     bound
         Lower bound on the objective of any plan that answers the same requests and meets the
         objectives that are met here, s; NaN where none is known.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import SlotPlan, slot_problem, solve_slot
+    >>> plan = solve_slot(slot_problem(small(1), 0))
+    >>> plan.site, plan.met
+    (array([1]), array([ True]))
     """
 
     problem: SlotProblem

@@ -304,6 +304,13 @@ class Fit(NamedTuple):
     proof
         Numbers p and q, not negative. If :math:`\\sum_i (p \\sqrt{A_i} + q \\sqrt{E_i})^2 / S_i`
         is more than :math:`p^2 + q^2 \\varphi`, it cannot be done.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.slot import Fit, fits
+    >>> found = fits([1.0, 1.0], [1.0, 1.0], [5.0, 5.0])
+    >>> found.feasible, round(found.needed, 3)
+    (True, 0.667)
     """
 
     feasible: bool
@@ -420,6 +427,12 @@ class Allocation(NamedTuple):
         Multipliers of the band and of the CPU, s: how fast the objective falls with more of it.
     proof
         Verdict on the objectives, None if they can be met.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.slot import Allocation, allocate
+    >>> allocate([1.0, 4.0], [1.0, 1.0]).band.round(3)
+    array([0.333, 0.667])
     """
 
     feasible: bool

@@ -35,6 +35,17 @@ class FixedPlacement(IgnoresFeedback):
         Which models are deployed where, truth values, shape [V, M]; repositories included.
     name
         Name in tables.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import solve_placement
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import FixedPlacement, IdnEnvironment
+    >>> instance = small(1)
+    >>> policy = FixedPlacement(solve_placement(instance).allocation)
+    >>> simulate(IdnEnvironment(instance), policy, runs=1)
+    IdnTrajectory(Fixed, 1 scenario, 4 slots, mean reward 1.80823)
     """
 
     allocation: NDArray[np.bool_]
@@ -109,6 +120,17 @@ class StaticGreedy(FixedPlacement):
     -----
     Si Salem et al., Toward inference delivery networks, section VI: SG. It has no constant
     guarantee: a small model that earns most per MB can keep a large one out.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.models.idn import Demand, greedy
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, StaticGreedy
+    >>> instance = small(1)
+    >>> policy = StaticGreedy(greedy(instance, Demand.of(instance)))
+    >>> simulate(IdnEnvironment(instance), policy, runs=1)
+    IdnTrajectory(Static greedy, 1 scenario, 4 slots, mean reward 1.80823)
     """
 
     hindsight: ClassVar[bool] = True
@@ -210,6 +232,13 @@ class OfflineInfida(FixedPlacement):
         Name in tables.
     fractional
         Mean of the fractional allocations of all iterations, shape [V, M].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import OfflineInfida, offline_infida
+    >>> offline_infida(small(1), iterations=20).allocation.shape
+    (3, 2)
     """
 
     hindsight: ClassVar[bool] = True

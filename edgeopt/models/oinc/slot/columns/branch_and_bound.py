@@ -50,6 +50,14 @@ class SlotBound:
         Number of sets whose cost was computed for it.
     certified
         Whether `gap` is at most the requested one.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import slot_problem
+    >>> from edgeopt.models.oinc.slot.columns import SlotBound, slot_bound
+    >>> round(slot_bound(slot_problem(small(1), 0)).value, 3)
+    0.252
     """
 
     value: float
@@ -167,6 +175,14 @@ class ProvenPlan(NamedTuple):
         Number of columns that a better plan could be made of.
     seconds
         Time that it took, s.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import slot_problem
+    >>> from edgeopt.models.oinc.slot.columns import ProvenPlan, solve_by_columns
+    >>> solve_by_columns(slot_problem(small(1), 0)).plan.site
+    array([1])
     """
 
     plan: SlotPlan | None

@@ -131,6 +131,10 @@ def test_code_has_its_output_and_imports_what_exists(page: Path) -> None:
         if region.kind == "example":
             [name] = region.arguments
             assert fence(marked(name), "python") in region.text, "run `make pages`"
+        if region.kind == "study":
+            options = dict(one.split("=", 1) for one in region.arguments[1:] if "=" in one)
+            named = {one.name for one in find_system(region.arguments[0]).reporting.pictures}
+            assert set(options.get("pictures", "").split()) <= {"policies", *named}
         if region.kind == "output":
             assert region.language in ("python", "console")
             check_output(region)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import pickle
 import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -359,6 +362,31 @@ def test_every_example_is_tested() -> None:
         "short_policy", "own_data", "own_bound",
         "own_claim", "own_rounding", "own_ratio", "own_guard", "own_constraint",
     }  # fmt: skip
+
+
+def test_cells_of_the_notebook_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((ROOT / "examples" / "study.ipynb").read_text())["cells"]
+    assert not any(one.get("outputs") for one in cells), "kept outputs would go stale"
+    names: dict[str, Any] = {}
+    shown = []
+    for one in cells:
+        if one["cell_type"] == "code":
+            *before, last = ast.parse("".join(one["source"])).body
+            exec(compile(ast.Module(before, []), one["id"], "exec"), names)
+            if isinstance(last, ast.Expr):
+                shown.append(eval(compile(ast.Expression(last.value), one["id"], "eval"), names))
+    table, policies, over_time, reward, _, plan, same = shown
+    assert table["policy"].tolist() == ["offers", "rescue+guard", "srs+guard"]
+    for figure in (policies, over_time):  # as Jupyter shows it
+        assert figure._repr_png_().startswith(b"\x89PNG")
+        assert pickle.loads(pickle.dumps(figure))._repr_png_() == figure._repr_png_()
+    assert reward.sizes == {"slot": 30}
+    assert float(names["lost"]["regret"][-1]) > 0
+    assert set(plan.columns) <= {"edge", "cloud"}
+    assert same is True
 
 
 @pytest.mark.parametrize(

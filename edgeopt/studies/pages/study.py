@@ -12,7 +12,7 @@ from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
-from edgeopt.studies.pictures.canvas import entitle, inline_svg, standalone_svg, svg
+from edgeopt.studies.pictures.canvas import entitle, inline_svg, shown, standalone_svg, svg
 from edgeopt.studies.pictures.figure import draw, every_way
 from edgeopt.studies.sentences import (
     ends_heading,
@@ -122,14 +122,14 @@ def plot(case: Case, name: str) -> Figure:
         raise OptionError(
             f"picture {name!r} is unknown to {case.system.name}; choose from {', '.join(pictures)}"
         )
-    return draw(pictures[name], case, titled=True)
+    return shown(draw(pictures[name], case, titled=True))
 
 
 def overall(study: Study) -> Figure:
     """Draw the policies over all instances, with the title."""
     drawn = first.drawn(study.standings)
     entitle(drawn, title(study))
-    return drawn
+    return shown(drawn)
 
 
 def render(study: Study) -> str:

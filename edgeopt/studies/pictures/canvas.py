@@ -7,6 +7,7 @@ import io
 import re
 import textwrap
 import warnings
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -91,6 +92,18 @@ def blank(width: float = WIDTH, height: float = 3.2) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def shown(figure: Figure) -> Figure:
+    """Let a notebook of Jupyter show a figure that was made without `matplotlib.pyplot`."""
+    vars(figure)["_repr_png_"] = partial(_png, figure)
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", facecolor=PAPER)
+    return drawn.getvalue()
 
 
 HATCHES: Final = ("", "///", "---", "|||", "\\\\\\")

@@ -5,7 +5,7 @@ Its faces `page`, `plot` and `to_json` import the pages when called: those read 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -104,13 +104,9 @@ class Case:
     watched: Mapping[str, Mapping[str, Judged]] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # `pickle` keeps what the case was made of, entries of its system by name.
-        own = {entry.name: entry for entry in self.system.policies.entries}
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        values["entries"] = {
-            name: None if own.get(name) == entry else entry for name, entry in self.entries.items()
-        }
-        return _put_together, (type(self), values)
+        from edgeopt.studies import stored
+
+        return stored.put_together, (type(self), stored.pickled(self))
 
     def _brief(self) -> list[str]:
         return [self.name, *brief([self])]
@@ -413,12 +409,6 @@ class Case:
     def winner(self) -> pd.Series | None:
         """Row of the best policy, without violations unless the service constraint is soft."""
         return self.best(kept=not self.constraint.soft)
-
-
-def _put_together(kind: type[Case], values: dict[str, Any]) -> Case:
-    own = {entry.name: entry for entry in values["system"].policies.entries}
-    entries = {name: entry or own[name] for name, entry in values["entries"].items()}
-    return kind(**{**values, "entries": entries})
 
 
 @compact_repr

@@ -129,7 +129,29 @@ def _case(
     case = kind(
         record, entries=entries, policies=Computed(entries, make), settings=settings, **found
     )
-    case.__dict__.update(derived)
+    vars(case).update(derived)
+    return case
+
+
+def pickled(case: Any) -> dict[str, Any]:
+    """Return what a case is pickled as: what it was made of, entries of its system by name."""
+    own = {entry.name: entry for entry in case.system.policies.entries}
+    values = {one.name: getattr(case, one.name) for one in fields(case)}
+    values["entries"] = {
+        name: None if own.get(name) == entry else entry for name, entry in case.entries.items()
+    }
+    # A stored case cannot find these anew where policies are left behind.
+    return values | {name: vars(case)[name] for name in _DERIVED if name in vars(case)}
+
+
+def put_together(kind: Callable[..., CaseT], values: dict[str, Any]) -> CaseT:
+    """Make a case of what it was pickled as."""
+    own = {entry.name: entry for entry in values["system"].policies.entries}
+    entries = {name: entry or own[name] for name, entry in values["entries"].items()}
+    derived = {name: values[name] for name in _DERIVED if name in values}
+    made = {name: one for name, one in values.items() if name not in derived}
+    case = kind(**{**made, "entries": entries})
+    vars(case).update(derived)
     return case
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -223,6 +224,7 @@ def test_functions_and_policies_of_ones_own_are_left_behind(tmp_path: Path) -> N
     loaded.plot("value_over_time")
     with pytest.raises(ProblemTypeError, match="left behind"):
         loaded.cases[0].replay("mine")
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(loaded)).table, found.table)
 
 
 def test_a_system_of_ones_own_is_given_when_a_study_is_loaded(

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.estimate import combined, gap_to
 from edgeopt.bounds.intervals import EQUAL, LISTED, Spread, holm, spread
 from edgeopt.bounds.paired import FEWEST_RUNS, mean_spread, ratio_spread, two_sided
-from edgeopt.bounds.pairs import OPEN, Pairs
+from edgeopt.bounds.pairs import OPEN, Look, Pairs, spent
 from edgeopt.bounds.validity import weakest
 from edgeopt.errors import QualityWarning
 from edgeopt.representation import counted
@@ -19,7 +19,7 @@ from edgeopt.studies.entries import Comparison
 from edgeopt.studies.wording import NO_BOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -389,7 +389,24 @@ def gap_of(case: Case, name: str, benchmark: str) -> Gap:
     return gap_to(case.estimates[name], bound, case.objective.sense, case.settings.confidence, each)
 
 
-def warn_of(case: Case, name: str, gap: Gap) -> None:
+def gaps_of(case: Case) -> dict[str, Gap]:
+    """Return the gap of every policy to its own bound, and warn where one is contradicted."""
+    found = {name: gap_of(case, name, case.bound_of(name)) for name in case.trajectories}
+    for name, gap in found.items():
+        if gap.contradicted:
+            _warn_of(case, name, gap)
+    return found
+
+
+def pairs_of(case: Case, estimated: Callable[[int], dict[str, Estimate]]) -> Pairs:
+    """Compare every policy with every other, at every look that the study took at its runs."""
+    looks, counts = [Look(case.estimates)], case.settings.looks
+    if counts:
+        looks = list(map(Look, map(estimated, counts), spent(counts, case.settings.most)))
+    return Pairs(looks, case.causal, case.objective.sense, case.settings.confidence)
+
+
+def _warn_of(case: Case, name: str, gap: Gap) -> None:
     """Warn of a value that contradicts its bound."""
     label = case.bounds[case.bound_of(name)].label
     warnings.warn(

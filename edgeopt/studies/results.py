@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.bounds.estimate import Estimate, estimates
-from edgeopt.bounds.pairs import Look, Pairs, spent
+from edgeopt.bounds.pairs import Look, Pairs
 from edgeopt.bounds.validity import weakest, why
 from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr
 from edgeopt.studies import arrays
 from edgeopt.studies.checks import judged, offered, tightest
-from edgeopt.studies.comparison import brief, gap_of, general, shares_of, tidy, warn_of
+from edgeopt.studies.comparison import brief, gaps_of, general, pairs_of, shares_of, tidy
 from edgeopt.studies.learners import origins
 from edgeopt.studies.standings import Rank, of_case, of_study, places, ranking
 from edgeopt.studies.wording import with_article
@@ -132,20 +132,12 @@ class Case:
     @cached_property
     def gaps(self) -> dict[str, Gap]:
         """How far every policy is from the tightest bound that is valid for it."""
-        found = {name: gap_of(self, name, self.bound_of(name)) for name in self.trajectories}
-        for name, gap in found.items():
-            if gap.contradicted:
-                warn_of(self, name, gap)
-        return found
+        return gaps_of(self)
 
     @cached_property
     def pairs(self) -> Pairs:
         """Every policy compared with every other on the same scenarios."""
-        looks, counts = [Look(self.estimates)], self.settings.looks
-        if counts:
-            shares = spent(counts, self.settings.most)
-            looks = list(map(Look, map(self._estimates, counts), shares))
-        return Pairs(looks, self.causal, self.objective.sense, self.settings.confidence)
+        return pairs_of(self, self._estimates)
 
     @cached_property
     def standings(self) -> Standings:

@@ -148,7 +148,7 @@ def put_together(kind: Callable[..., CaseT], values: dict[str, Any]) -> CaseT:
     """Make a case of what it was pickled as."""
     own = {entry.name: entry for entry in values["system"].policies.entries}
     entries = {name: entry or own[name] for name, entry in values["entries"].items()}
-    derived = {name: values[name] for name in _DERIVED if name in values}
+    derived: dict[str, Any] = {name: values[name] for name in _DERIVED if name in values}
     made = {name: one for name, one in values.items() if name not in derived}
     case = kind(**{**made, "entries": entries})
     vars(case).update(derived)

@@ -98,7 +98,7 @@ collection: $(DEV) ## solve and certify the named instances, run all policies on
 learners: $(RL) ## train anew what comes with the package (up to an hour; names in NAMES=)
 	@$(BIN)/python -m edgeopt_papers.releases .learners $(NAMES)
 
-pages: $(DEV) ## make what the pages in docs show of results anew (20 minutes; some of them: PAGES="docs/start.md ...")
+pages: $(DEV) ## make what the pages in docs show of results anew (7 minutes; some of them: PAGES="docs/start.md ...")
 	@$(BIN)/python docs/fill $(PAGES)
 
 docs: $(DEV) ## build the documentation in docs/_build/html

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -11,9 +10,17 @@ import numpy as np
 
 from edgeopt.collection.comparison import of_solvers
 from edgeopt.collection.submission import submissions
-from edgeopt.studies.pictures.canvas import blank, in_style, standalone_svg, styles, svg
+from edgeopt.studies.pages.rendering import render
+from edgeopt.studies.pictures.canvas import (
+    blank,
+    in_style,
+    inline_svg,
+    standalone_svg,
+    styles,
+    svg,
+)
+from edgeopt.studies.wording import number, plural
 from edgeopt.writing import Folder
-from edgeopt.writing.results import html_table
 
 if TYPE_CHECKING:
     import os
@@ -47,14 +54,14 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     folder.write("results.csv", found.results.to_csv(index=False))
     gaps = {name: found.gaps(name) for name in found.groups}
     folder.write("gaps.csv", pd.concat(gaps, names=["group", "competitor"]).to_csv())
-    title = f"Comparison on {found.results['instance'].nunique()} named instances"
-    folder.write("profile.svg", standalone_svg(svg(figure(found)), title))
+    drawing = svg(figure(found))
+    folder.write("profile.svg", standalone_svg(drawing, _heading(found)))
     kept = Folder(folder.path / "submissions", "bench", force=force)
     kept.begin()
     for competitor, submitted in submissions(found).items():
         content = json.dumps(submitted, indent=1, allow_nan=False)
         kept.write(f"{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
-    return folder.write("index.html", _page(found))
+    return folder.write("index.html", _page(found, drawing))
 
 
 def figure(found: Bench) -> Figure:
@@ -127,40 +134,49 @@ def _within(axes: Axes, found: Bench, name: str) -> None:
     axes.set_title(f"Policies of {name}", loc="left")
 
 
-def _page(found: Bench) -> str:
-    parts = []
-    for name in found.groups:
-        parts.append(f"<h2>{html.escape(_title(found, name))}</h2>")
-        said = "Share of instances on which a row beats a column"
-        parts += [_ranking(found, name), _framed(said, found.wins(name), ".0%")]
-        parts.append(_framed("Gaps", found.gaps(name), ".4g"))
+def _page(found: Bench, drawing: str) -> str:
+    """Write the page: a sentence per group, the picture, tables, notes."""
+    groups: list[dict[str, Any]] = [
+        {
+            "title": _title(found, name),
+            "sentence": _sentence(found, name),
+            "tables": [
+                _ranking(found, name),
+                _framed(
+                    "Share of instances on which a row beats a column", found.wins(name), ".0%"
+                ),
+                _framed("Gaps to bound", found.gaps(name), ".4g"),
+            ],
+        }
+        for name in found.groups
+    ]
     failed = found.results[found.results["failed"] != ""]
     if len(failed):
         rows = failed[["instance", "competitor", "failed"]].astype(str).to_numpy().tolist()
-        parts.append(html_table("Failures", ["instance", "competitor", "why"], rows, left=3))
-    note = (
-        "Solvers are compared on the instances that all of them take, policies within their "
-        "system. Instances of a system weigh the same, and so do systems. Times are those of one "
-        "machine: compare them within this page alone. Intervals are over instances within their "
-        "systems, with fewer than ten ranges; those that are not told apart share a place, all "
-        "pairs together wrong in at most 1 comparison of 20. A profile of three or more does not "
-        "rank those after the first, so wins are counted pair by pair."
-    )
-    picture = (
-        '<p><img src="profile.svg" alt="Share of instances by time or gap" '
-        'style="max-width:100%"></p>'
-    )
+        table = {"title": "Why", "columns": ["instance", "competitor", "why"], "rows": rows}
+        said = f"{plural(len(failed), 'result')} failed."
+        groups.append({"title": "Failures", "sentence": said, "tables": [table]})
+    label = " ".join(group["sentence"] for group in groups)
+    shown = inline_svg(drawing, prefix="profile-", label=label) if _drawn(found) else ""
+    return render("bench.html.j2", heading=_heading(found), groups=groups, svg=shown)
+
+
+def _heading(found: Bench) -> str:
+    return f"Comparison on {plural(found.results['instance'].nunique(), 'named instance')}"
+
+
+def _sentence(found: Bench, name: str) -> str:
+    """Say who is first, and whether alone."""
+    ranking, count = found.ranking(name), plural(len(found.group(name).instances), "instance")
+    first, measure = ranking.iloc[0], "time (s)" if of_solvers(name) else "mean gap to bound"
+    alone = "" if str(first["place"]) == "1" else f", place {first['place']} of {len(ranking)}"
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>edgeopt bench</title>'
-        '<body style="font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em">'
-        f"<h1>Comparison on {found.results['instance'].nunique()} named instances</h1>"
-        f"<p>{html.escape(note)}</p>"
-        f"{picture if _drawn(found) else ''}"
-        f"{''.join(parts)}</body></html>\n"
+        f"{name}, {count}: {ranking.index[0]} has the least {measure}, "
+        f"{number(first['mean'])}{alone}."
     )
 
 
-def _ranking(found: Bench, name: str) -> str:
+def _ranking(found: Bench, name: str) -> dict[str, Any]:
     rows = []
     for competitor, row in found.ranking(name).iterrows():
         rows.append([
@@ -173,7 +189,7 @@ def _ranking(found: Bench, name: str) -> str:
         if of_solvers(name)
         else "Mean gap, failures at the largest of the instance, at least 1"
     )
-    return html_table(said, _HEADINGS, rows)
+    return {"title": said, "columns": _HEADINGS, "rows": rows}
 
 
 def ends_said(row: Any) -> str:
@@ -184,8 +200,8 @@ def ends_said(row: Any) -> str:
     return f"range {said}" if row["spread"] == "range" else said
 
 
-def _framed(said: str, table: pd.DataFrame, form: str) -> str:
+def _framed(said: str, table: pd.DataFrame, form: str) -> dict[str, Any]:
     rows = [
         [str(name), *(format(value, form) for value in row)] for name, *row in table.itertuples()
     ]
-    return html_table(said, ["", *table.columns], rows)
+    return {"title": said, "columns": ["", *map(str, table.columns)], "rows": rows}

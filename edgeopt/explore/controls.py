@@ -31,6 +31,19 @@ _QUICK: Final = 0.3
 """Share of the largest size that is computed at every move from which progress is told."""
 
 
+BESIDE: Final = """
+@media (min-width: 900px) {
+  div:has(> .marimo-cell) { display: grid; grid-template-columns: 19rem minmax(0, 1fr);
+    column-gap: 2.5rem; align-items: start; grid-auto-flow: row; }
+  .marimo-cell { grid-column: 2; }
+  .marimo-cell.marimo-cell:has(marimo-slider) { grid-column: 1; grid-row: 1 / span 99; }
+  #App > div { padding: 0 2rem 2rem; }
+}
+#App div:has(> #view) { margin: 0; }
+"""
+"""Style of the page: in wide windows sliders stand beside what they change."""
+
+
 @dataclass(frozen=True)
 class Moved:
     """The state of a page.

@@ -7,7 +7,7 @@
 
 import marimo
 
-app = marimo.App(app_title="edgeopt")
+app = marimo.App(app_title="edgeopt", width="medium")
 
 
 @app.cell
@@ -44,7 +44,8 @@ def controls(given, mo, page, record, source):
     _known = page.policies(record)
     _first = [_title for _title, _name in _known.items() if _name in _start.policies]
     names = mo.ui.multiselect(_known, _first, label="policies", full_width=True)
-    mo.vstack([mo.md(f"## {record.title}"), *sliders.elements.values(), names])
+    _beside = mo.Html(f"<style>{page.BESIDE}</style>")
+    mo.vstack([_beside, mo.md(f"### {record.title}"), *sliders.elements.values(), names])
     return names, sliders
 
 

@@ -177,9 +177,10 @@ def _render(study: Study, drawings: _Drawings) -> str:
         settings=study.settings,
         overall=_overall(study, drawings) if len(study.cases) > 1 else None,
         cases=[_shown(case, number, drawings) for number, case in enumerate(study.detailed)],
+        # Of one instance they say what its table says.
         comparisons=[
             (comparison, study.comparison(comparison.name).to_dict("records"))
-            for comparison in study.comparisons
+            for comparison in (study.comparisons if len(study.cases) > 1 else ())
         ],
         files=[
             ("table.csv", "the table"),

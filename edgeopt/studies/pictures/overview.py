@@ -62,11 +62,12 @@ def caption(found: Standings) -> str:
             bounds[name] = bounds.get(name, 0) + 1
     several = [f"{name} for {count}" if len(bounds) > 1 else name for name, count in bounds.items()]
     kinds = {one.ratio.kind for one in rows}
-    sure = f"{percent(found.pairs.confidence, 0)} intervals"
+    over = f"{found.over}{found.here}"
     parts = {
         f"Bound: {'; '.join(several)}.": bool(bounds),
-        f"Thin lines: {sure}.": "interval" in kinds,
-        "Thin lines: ranges.": "range" in kinds,
+        f"Thin lines: {percent(found.pairs.confidence, 0)} intervals over {over}.": "interval"
+        in kinds,
+        f"Thin lines: ranges over {over}.": "range" in kinds,
         "Large: the policy that is named above.": found.first in rows and not found.crowned,
         "Blue: better than all others that it was chosen from.": found.crowned,
         "Hollow: no bound is valid for it.": not all(one.bounded for one in rows),

@@ -72,8 +72,7 @@ def _safety_title(case: Case) -> str:
         return f"Every policy lets some {name}s fail"
     if not best["value"] > kept["value"]:
         return f"No policy that lets {name}s fail earns more than {case.title(kept)}"
-    cost, name = percent(1 - kept["value"] / best["value"], 0), str(best["policy"])
-    return f"Safety costs {cost} of the profit of {case.standings.of(name).named}"
+    return f"Safety costs {percent(1 - kept['value'] / best['value'], 0)} of the highest profit"
 
 
 def _failing(case: Case, row: Any) -> float:

@@ -76,25 +76,28 @@ class Common(NetworkLearner):
         Step size at first.
     device
         Of the network and what it learns from; runs are played by the processor.
+    first
+        Instances of the first runs, see `Runs`.
     """
 
     system, figure, policy = "tapfinger", "flow", "actor"
+    eps = 1e-8
 
     def __init__(
         self, form: Architecture, pool: Sequence[TapFingerInstance],
         validation: Sequence[TapFingerInstance], *, seed: int, updates: int, rate: float,
-        runs: int, device: Device = "cpu",
+        runs: int, device: Device = "cpu", first: Sequence[TapFingerInstance] = (),
     ) -> None:  # fmt: skip
         check_device(device)
         super().__init__(seed, updates)
         self.device, self.validation, self.rate = device, validation, rate
         self.form, self.sizes = form, Sizes.of(pool[0])
-        first = initial(actor_shapes(form, self.sizes), self.rng)
-        self.actor = Weighted(first, rate, device)
+        drawn = initial(actor_shapes(form, self.sizes), self.rng)
+        self.actor = Weighted(drawn, rate, device, eps=self.eps)
         self.nets = {"actor": self.actor}
-        self.runs = Runs(pool, runs, self.rng)
+        self.runs = Runs(pool, runs, self.rng, first)
         self.stores = {"runs": self.runs}
-        self.fingerprints = [one.fingerprint() for one in pool]
+        self.fingerprints = [one.fingerprint() for one in (*pool, *first)]
         self.seeds: dict[str, list[int]] = {"learner": [seed]}
 
     def act(self, seen: Seen, rng: np.random.Generator | None) -> Actions:
@@ -114,12 +117,12 @@ class Common(NetworkLearner):
         """Those of the networks."""
         return {name: one.optimiser for name, one in self.nets.items()}
 
-    def anneal(self, *weighted: Weighted) -> None:
-        """Set the step size of an update, and count it."""
-        left = 1.0 - self.done / max(self.updates, 1)
-        for one in weighted:
-            set_rate(one.optimiser, one.rate * (LEAST + (1.0 - LEAST) * left))
+    def anneal(self) -> float:
+        """Set the actor's step size of an update, count it, and return what is left of the size."""
+        left = LEAST + (1.0 - LEAST) * (1.0 - self.done / max(self.updates, 1))
+        set_rate(self.actor.optimiser, self.actor.rate * left)
         self.done += 1
+        return left
 
     def record(self, **said: Any) -> dict[str, Any]:
         """Return the record of a checkpoint, with further settings."""
@@ -170,8 +173,8 @@ class Imitation(Common):
                 self.buffer.add({name: part[useful] for name, part in rows.items()})
             if self.done < FIRST:
                 mine = Actions(label, np.ones(mine.score.shape), mine.acts)
-            self.runs.act(mine)
-        self.anneal(self.actor)
+            self.runs.renew(self.runs.act(mine))
+        self.anneal()
         for _ in range(PASSES):
             rows = self.buffer.sample(BATCH, self.rng)
             label = on(self.device, rows["label"].astype(np.int64))

@@ -9,37 +9,29 @@ import numpy as np
 import torch
 
 from edgeopt.learning import advantages
-from edgeopt.learning.arrays import layer_shapes
 from edgeopt.learning.networks import from_arrays, mean_over, ppo_loss, step
+from edgeopt.learning.tapfinger.critic import Critic, aggregates
 from edgeopt.learning.tapfinger.imitation import Common
-from edgeopt.learning.tapfinger.network import (
-    FEW,
-    Architecture,
-    Seen,
-    embed,
-    graph_shapes,
-    initial,
-    perceptron,
-)
-from edgeopt.learning.tapfinger.tensors import TorchBackend, Weighted, log_shares, on, seen_by
+from edgeopt.learning.tapfinger.network import Seen
+from edgeopt.learning.tapfinger.tensors import Weighted, log_shares, on, seen_by
 from edgeopt.options import check_choice, check_flag, check_real, check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.fields import Floats
     from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.learning.tapfinger.network import Architecture
     from edgeopt.learning.tapfinger.tensors import Device, LogShares
 
     Rows = dict[str, NDArray[Any]]
 
-RUNS, ROUNDS = 64, 16
+RUNS, ROUNDS = 64, 32
 """Runs side by side, and rounds of each of them in an update."""
 
-CRITIC: Final = Architecture(width=64)
-"""The graph of a critic with weights of its own."""
+CRITIC_BATCH: Final = 256
+"""Rounds in a minibatch of the critic."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,50 +44,50 @@ class Options:
         Of later rewards, and of later errors of the critic.
     per_slot
         Whether both act once in a slot, instead of once in a round.
-    reward
-        What an agent is to keep small: all tasks in the system, or those of its cluster.
-    critic
-        What the critic reads: sums over the nodes of a graph of its own (``"pooled"``), the places
-        of one cluster (``"own"``) or of all (``"all"``) of such a graph, or sums over the nodes of
-        the actor's (``"shared"``). With ``"own"`` every cluster has a value.
-    scaled
-        Whether the critic learns returns less their mean over their deviation in the first batch.
+    credit
+        What an agent is to keep small: all tasks in the system (``"team"``), or as printed those of
+        its cluster (``"own"``), with a value of its own.
+    told
+        Whether the critic reads, in training alone, the slots that running tasks still take and the
+        arrivals to come. This is ours; the paper's critic knows what the actor sees.
     rate, critic_rate
-        Step sizes at first.
+        Step sizes, the actor's at first.
     clip, entropy, gradient
-        Of the ratio; weight of the entropy; most norm of a gradient.
+        Of the ratio; weight of the entropy at first, which falls as the rate does; most norm of a
+        gradient.
+    far
+        Divergence from the policy that played, in the mean of a pass, after which an update ends.
     kl
         Weight of the divergence from the anchor, if there is one.
     epochs, batch
-        Passes over the rounds of an update, and rounds in a minibatch.
+        Most passes over the rounds of an update, and rounds in a minibatch of the actor.
     """
 
     discount: float = 0.97
-    decay: float = 0.95
+    decay: float = 0.8
     per_slot: bool = True
-    reward: Literal["shared", "local"] = "shared"
-    critic: Literal["pooled", "own", "all", "shared"] = "pooled"
-    scaled: bool = True
-    rate: float = 3e-4
+    credit: Literal["team", "own"] = "team"
+    told: bool = True
+    rate: float = 1e-3
     critic_rate: float = 1e-3
     clip: float = 0.2
-    entropy: float = 0.01
-    gradient: float = 0.5
+    entropy: float = 0.015
+    gradient: float = 1.0
+    far: float = 0.03
     kl: float = 0.02
-    epochs: int = 2
+    epochs: int = 3
     batch: int = 512
 
     def __post_init__(self) -> None:
         for name in ("discount", "decay"):
             check_real(name, getattr(self, name), "[0, 1]")
-        for name in ("rate", "critic_rate", "clip", "gradient"):
+        for name in ("rate", "critic_rate", "clip", "gradient", "far"):
             check_real(name, getattr(self, name), "(0, inf)")
         for name in ("entropy", "kl"):
             check_real(name, getattr(self, name), "[0, inf)")
-        for name in ("per_slot", "scaled"):
+        for name in ("per_slot", "told"):
             check_flag(name, getattr(self, name))
-        check_choice("reward", self.reward, ("shared", "local"))
-        check_choice("critic", self.critic, ("pooled", "own", "all", "shared"))
+        check_choice("credit", self.credit, ("team", "own"))
         check_whole("epochs", self.epochs, 1)
         check_whole("batch", self.batch, 1)
 
@@ -105,7 +97,7 @@ class Mappo(Common):
 
     Parameters
     ----------
-    form, pool, validation, seed, updates, device
+    form, pool, validation, seed, updates, device, first
         See `Common`.
     options
         Of the updates.
@@ -115,108 +107,93 @@ class Mappo(Common):
         Weights of a frozen policy that it is to stay near.
     """
 
-    learner = "mappo"
-    counted = ("done", "mean", "deviation", "explained")
+    learner, eps = "mappo", 1e-5
+    counted = ("done", "rounds", "steps", "explained", "left")
 
     def __init__(
         self, form: Architecture, pool: Sequence[TapFingerInstance],
         validation: Sequence[TapFingerInstance], *, seed: int, updates: int, runs: int = RUNS,
         options: Options | None = None, begin: Mapping[str, NDArray[Any]] | None = None,
         anchor: Mapping[str, NDArray[Any]] | None = None, device: Device = "cpu",
+        first: Sequence[TapFingerInstance] = (),
     ) -> None:  # fmt: skip
         self.options = options = options or Options()
         super().__init__(
             form, pool, validation, seed=seed, updates=updates, rate=options.rate, runs=runs,
-            device=device,
+            device=device, first=first,
         )  # fmt: skip
         if begin is not None:
             from_arrays(self.actor, begin)
         self.anchor = None
         if anchor is not None:
             self.anchor = Weighted(anchor, options.rate, device).tensors
-        self.critic_form = form if options.critic == "shared" else CRITIC
-        places = self.runs.seen.node.shape[2]
-        parts = {"own": places, "all": self.sizes.clusters * places}.get(options.critic, 3)
-        if options.reward == "local" and options.critic != "own":
-            parts += 1
-        shapes = layer_shapes(parts * self.critic_form.width, 128, 1, prefix="value.")
-        if options.critic != "shared":
-            shapes |= graph_shapes(CRITIC, self.sizes, last=True)
-        self.critic = Weighted(initial(shapes, self.rng), options.critic_rate, device)
+        size = self._read().shape[-1]
+        self.critic = Critic(size, options.critic_rate, self.rng, device)
         self.nets = {"actor": self.actor, "critic": self.critic}
-        self.mean, self.deviation, self.explained = 0.0, 1.0, 0.0
+        self.rounds = self.steps = 0
+        self.explained, self.left, self.team = 0.0, 1.0, options.credit == "team"
 
-    def value(self, seen: Seen) -> Any:
-        """Return the critic's view of rounds, in its own scale, [E], or [E, N] of clusters."""
-        x, w, options = TorchBackend, self.critic.tensors, self.options
-        if options.critic == "shared":
-            cluster, pending, running, graph = embed(x, self.actor.tensors, "", self.form, seen)
-        else:
-            cluster, pending, running, graph = embed(x, w, "", CRITIC, seen, last=True)
-        E, N = cluster.shape[:2]
-        if options.critic in ("own", "all"):
-            places = pending * x.real(graph.real)[..., None]
-            read = places.reshape(*((E, N) if options.critic == "own" else (E,)), -1)
-        else:
-            first = x.real(graph.first)[..., None]
-            parts = [cluster.mean(1), (pending * first).sum((1, 2)) / FEW]
-            if running is None:  # the actor has no use for those of tasks that run
-                parts.append(torch.zeros_like(parts[0]))
-            else:
-                parts.append((running * x.real(graph.runs)[..., None]).sum((1, 2)) / FEW)
-            read = torch.cat(parts, -1)
-        if options.reward == "local" and options.critic != "own":
-            read = torch.cat([read[:, None].expand(E, N, -1), cluster], -1)
-        return perceptron(x, w, "value", read)[..., 0]
-
-    def _values(self, seen: Seen) -> Floats:
-        with torch.no_grad():
-            found = self.value(seen_by(seen, self.device)).cpu().numpy()
-        return np.asarray(self.mean + self.deviation * found, dtype=np.float64)
+    def _read(self) -> NDArray[np.float32]:
+        return aggregates(self.runs.session.batch.state, told=self.options.told)
 
     def update(self) -> None:
         """Play some rounds, and learn from them."""
-        rows = self.played()
-        self.anneal(self.actor, self.critic)
+        rows, options = self.played(), self.options
+        self.left = self.anneal()
         count = len(rows["label"])
-        for _ in range(self.options.epochs):
-            order = self.rng.permutation(count)
-            for at in range(0, count, self.options.batch):
-                some = order[at : at + self.options.batch]
-                self.learn({name: part[some] for name, part in rows.items()})
+        for _ in range(options.epochs):
+            for some in self._shuffled(np.arange(count), CRITIC_BATCH):
+                error = self.error({name: rows[name][some] for name in ("read", "target")})
+                step(self.critic.optimiser, error, self.critic.tensors.values(), options.gradient)
+        acting = np.flatnonzero(rows["label"][..., 3].any(1))
+        for _ in range(options.epochs):
+            apart = []
+            for some in self._shuffled(acting, options.batch):
+                loss, moved = self.loss({name: part[some] for name, part in rows.items()})
+                step(self.actor.optimiser, loss, self.actor.tensors.values(), options.gradient)
+                apart.append(float(moved))
+            self.steps += len(apart)
+            if np.mean(apart) > options.far:
+                break
+
+    def _shuffled(self, rows: NDArray[np.int64], batch: int) -> Iterator[NDArray[np.int64]]:
+        order = self.rng.permutation(rows)
+        return (order[at : at + batch] for at in range(0, len(order), batch))
 
     def played(self) -> Rows:
-        """Play rounds, and return them with advantages and targets."""
+        """Play rounds, and return them with advantages and targets; the critic's scale follows."""
         options, steps, found = self.options, [], []
         gone: list[NDArray[np.int64]] = []
+        reads = [self._read()]
         for _ in range(ROUNDS):
             seen = self.runs.seen
             made = self.act(seen, self.rng)
-            came, last = self.runs.act(made)
-            reward = came.local.copy()
-            if options.reward == "shared":
-                each = reward.shape if options.critic == "own" else came.shared.shape
-                reward = np.broadcast_to(came.shared[:, *[None] * (len(each) - 1)], each).copy()
+            came = self.runs.act(made)
+            reward = (came.shared if self.team else came.local).copy()
             passes = came.passed > 0 if options.per_slot else np.ones_like(came.terminated)
             discount = np.where(came.terminated, 0.0, np.where(passes, options.discount, 1.0))
             decay = np.where(passes, options.decay, 1.0)
-            if last is not None:  # what is cut goes on in the critic's view
-                later = discount.reshape(-1, *[1] * (reward.ndim - 1)) * self._values(last)
+            if came.truncated.any():  # what is cut goes on in the critic's view
+                later = self.critic.values(self._read(), team=self.team)
+                later *= discount.reshape(-1, *[1] * (reward.ndim - 1))
                 reward[came.truncated] += later[came.truncated]
                 discount = np.where(came.truncated, 0.0, discount)
+            self.runs.renew(came)
+            reads.append(self._read())
             steps.append((reward, discount, decay))
             label = made.action[..., 0], made.action[..., 1] * self.sizes.gpus + made.action[..., 2]
             gone.append(np.stack([*label, came.stood, made.acts], axis=-1))
             found.append(seen)
+        self.rounds += ROUNDS * len(came.terminated)
         reward, discount, decay = (np.stack(part) for part in zip(*steps, strict=True))
-        values = np.stack([self._values(seen) for seen in (*found, self.runs.seen)])
+        read = np.stack(reads)
+        values = self.critic.values(read, team=self.team)
         if reward.ndim == 3:
             discount, decay = discount[..., None], decay[..., None]
         ahead = advantages(reward, values, discount, decay)
         target = ahead + values[:-1]
         self.explained = 1.0 - float(ahead.var() / max(target.var(), 1e-12))
-        if self.done == 0 and options.scaled:
-            self.mean, self.deviation = float(target.mean()), float(target.std()) + 1e-6
+        self.critic.rescale(target)
         flat = {
             name: np.concatenate(parts)
             for name, parts in zip(Seen._fields, zip(*found, strict=True), strict=True)
@@ -228,8 +205,9 @@ class Mappo(Common):
         if mine.size:
             ahead = (ahead - mine.mean()) / (mine.std() + 1e-8)
         rows["advantage"] = ahead.astype(np.float32)
-        scaled = (target - self.mean) / self.deviation
+        scaled = (target - self.critic.mean) / self.critic.spread
         rows["target"] = scaled.reshape(len(acts), *scaled.shape[2:]).astype(np.float32)
+        rows["read"] = read[:-1].reshape(len(acts), *read.shape[2:])
         with torch.no_grad():
             parts = [
                 self._chances({name: part[at : at + options.batch] for name, part in rows.items()})
@@ -246,20 +224,8 @@ class Mappo(Common):
         shares = log_shares(self.actor.tensors, self.form, self.sizes, seen, place)
         return shares, shares.of(place, bundle, stood), stood
 
-    def learn(self, rows: Rows) -> None:
-        """Take a step of actor and critic."""
-        options = self.options
-        loss, critic = self.losses(rows)
-        if options.critic == "shared":
-            step(self.actor.optimiser, loss + 0.5 * critic, self.actor.tensors.values(),
-                 options.gradient)  # fmt: skip
-            _, critic = self.losses(rows)
-        else:
-            step(self.actor.optimiser, loss, self.actor.tensors.values(), options.gradient)
-        step(self.critic.optimiser, critic, self.critic.tensors.values(), options.gradient)
-
-    def losses(self, rows: Rows) -> tuple[Any, Any]:
-        """Return what the actor and what the critic is to keep small."""
+    def loss(self, rows: Rows) -> tuple[Any, Any]:
+        """Return what the actor is to keep small, and how far it is from the policy that played."""
         options = self.options
         shares, now, stood = self._chances(rows)
         before, ahead = (on(self.device, rows[name]) for name in ("before", "advantage"))
@@ -268,12 +234,17 @@ class Mappo(Common):
             spread = -_weighed(shares.place, shares.place) - torch.where(
                 stood, _weighed(shares.bundle, shares.bundle), 0.0
             )
-            loss = loss - options.entropy * mean_over(spread, shares.acts)
+            loss = loss - self.left * options.entropy * mean_over(spread, shares.acts)
         if self.anchor is not None and options.kl:
             loss = loss + options.kl * self.divergence(rows, shares, stood)
-        value = self.value(seen_by(rows, self.device))
+        change = torch.where(shares.acts, now - before, 0.0).detach()
+        return loss, mean_over(change.exp() - 1.0 - change, shares.acts)
+
+    def error(self, rows: Rows) -> Any:
+        """Return what the critic is to keep small."""
+        value = self.critic.value(on(self.device, rows["read"]), team=self.team)
         target = on(self.device, rows["target"]).to(value.dtype)
-        return loss, torch.nn.functional.smooth_l1_loss(value, target)
+        return torch.nn.functional.smooth_l1_loss(value, target)
 
     def divergence(self, rows: Rows, shares: LogShares, stood: Any) -> Any:
         """Return the mean divergence of the policy from the anchor."""
@@ -287,12 +258,19 @@ class Mappo(Common):
         return mean_over(apart + torch.where(stood, given, 0.0), shares.acts)
 
     def evaluate(self) -> dict[str, float]:
-        """Return the mean flow time on validation instances, and what the critic explains."""
-        return super().evaluate() | {"explained": self.explained}
+        """Return the mean flow time on validation instances, and how the training stands.
+
+        That is what the critic explains of the variance of returns, and rounds and gradient steps
+        of the actor so far.
+        """
+        found = {"explained": self.explained, "rounds": self.rounds, "steps": self.steps}
+        return super().evaluate() | found
 
     def about(self) -> dict[str, Any]:
         """Return the record of the checkpoint."""
-        return self.record(options=asdict(self.options), anchored=self.anchor is not None)
+        anchored = self.anchor is not None
+        told = "durations" if self.options.told or anchored else "nothing"
+        return self.record(options=asdict(self.options), anchored=anchored, told=told)
 
 
 def _weighed(logs: Any, values: Any) -> Any:

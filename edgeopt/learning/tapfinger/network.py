@@ -37,7 +37,7 @@ RELATIONS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """Options of the network of an actor, and of the graph of a critic.
+    """Options of the network of an actor.
 
     Parameters
     ----------
@@ -141,11 +141,8 @@ class Sizes:
         return self.cpus * self.gpus
 
 
-def graph_shapes(form: Architecture, sizes: Sizes, *, last: bool) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the weights that make embeddings of nodes.
-
-    `last` says whether the last layer has those of tasks that run, too.
-    """
+def graph_shapes(form: Architecture, sizes: Sizes) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights that make embeddings of clusters and pending tasks."""
     d, K = form.width, sizes.kinds
     if not form.graph:
         found = layer_shapes(9 + K, READ, READ, READ, d, prefix="read.")
@@ -160,7 +157,7 @@ def graph_shapes(form: Architecture, sizes: Sizes, *, last: bool) -> dict[str, t
                 found[f"{layer}.shortcut.bias"] = (d,)
             else:
                 found |= _affine(f"{layer}.{kind}", d if layer else into[kind], d)
-            hears = not ends or kind in ("cluster", "pending") or (last and kind == "running")
+            hears = not ends or kind in ("cluster", "pending")
             if form.self_loops and hears:
                 found |= {f"{layer}.{kind}.scale": (d,), f"{layer}.{kind}.shift": (d,)}
         for relation in RELATIONS:
@@ -192,7 +189,7 @@ def actor_shapes(form: Architecture, sizes: Sizes) -> dict[str, tuple[int, ...]]
             heads |= {f"{name}.{part}.scale": (d,), f"{name}.{part}.shift": (d,)}
     heads |= layer_shapes(seen, form.hidden, sizes.bundles, prefix="bundle.")
     own = {name: (*each, *shape) for name, shape in heads.items()}
-    return graph_shapes(form, sizes, last=False) | own
+    return graph_shapes(form, sizes) | own
 
 
 def initial(
@@ -216,9 +213,6 @@ def _affine(name: str, into: int, out: int) -> dict[str, tuple[int, ...]]:
 
 SLOPE: Final = 0.2
 """Of the leaky ReLU below 0."""
-
-FEW: Final = 5.0
-"""Sums over tasks are divided by this."""
 
 
 class NumpyBackend:
@@ -302,7 +296,6 @@ class Graph(NamedTuple):
 
     real: Any  # tasks that are there, [E, N, P]
     runs: Any  # tasks that run, [E, N, M]
-    first: Any  # the one place that counts of each task, [E, N, P]
     near: Any  # on which clusters the task of a place is pending, [E, N, P, N]
     same: Any  # places of the same task, [E, N P, N P]
 
@@ -314,17 +307,11 @@ def graph_of(x: Any, seen: Seen, *, dummies: bool = False) -> Graph:
     same = flat[:, :, None] == flat[:, None, :]
     near = same.reshape(E, N, P, N, P).any(-1)
     real = seen.pending[..., 2] < (2.0 if dummies else 0.5)
-    first = (flat == x.numbers(N * P, flat)).reshape(E, N, P) & real
-    return Graph(real, seen.running[..., 2] < 0.5, first, near, same)
+    return Graph(real, seen.running[..., 2] < 0.5, near, same)
 
 
-def embed(
-    x: Any, w: Weights, part: str, form: Architecture, seen: Seen, *, last: bool = False
-) -> tuple[Any, Any, Any, Graph]:
-    """Return the embeddings of clusters, pending and running tasks, [E, N, (P or M,) D].
-
-    Those of running tasks only if `last`. `part` is in front of the names of the weights.
-    """
+def embed(x: Any, w: Weights, form: Architecture, seen: Seen) -> tuple[Any, Any, Graph]:
+    """Return the embeddings of clusters, [E, N, D], and of pending tasks, [E, N, P, D]."""
     graph = graph_of(x, seen, dummies=form.dummies)
     E, N, P = seen.node.shape
     same = x.real(graph.same)
@@ -334,19 +321,18 @@ def embed(
     )
     if not form.graph:
         here = x.like(seen.cluster[:, :, None], (E, N, P, seen.cluster.shape[-1]))
-        values = perceptron(x, w, f"{part}read", x.join([seen.pending, here]))
-        return affine(x, w, f"{part}read.cluster", seen.cluster), values, None, graph
+        values = perceptron(x, w, "read", x.join([seen.pending, here]))
+        return affine(x, w, "read.cluster", seen.cluster), values, graph
     held: list[Any] = [seen.cluster, pending, seen.running, None]
     for layer in range(form.layers):
         final = layer == form.layers - 1
-        held = _layer(x, w, f"{part}{layer}.", form, graph, held, final, last)
-    return held[0], held[1], held[2], graph
+        held = _layer(x, w, f"{layer}.", form, graph, held, final)
+    return held[0], held[1], graph
 
 
 def _layer(
-    x: Any, w: Weights, at: str, form: Architecture, graph: Graph, held: list[Any], final: bool,
-    last: bool,
-) -> list[Any]:  # fmt: skip
+    x: Any, w: Weights, at: str, form: Architecture, graph: Graph, held: list[Any], final: bool
+) -> list[Any]:
     """Let every node hear its neighbours once."""
     H, D = form.heads, form.width
     c, p, r = (affine(x, w, f"{at}{kind}", held[i]) for i, kind in enumerate(TYPES[:3]))
@@ -390,9 +376,8 @@ def _layer(
     values = c.reshape(E, N, H, D // H).swapaxes(1, 2)
     pending = (alpha @ values).swapaxes(1, 2).reshape(E, N, P, D)
     new: list[Any] = [cluster, x.relu(pending), None, None]
-    if not final or last:
-        new[2] = x.like(x.relu(c)[:, :, None], r.shape)
     if not final:
+        new[2] = x.like(x.relu(c)[:, :, None], r.shape)
         sent = score("cluster-shortcut", "source", c).swapaxes(-1, -2)
         asked = score("cluster-shortcut", "target", s)[..., None]
         alpha = x.softmax(x.leaky(sent + asked))
@@ -455,7 +440,7 @@ class Places(NamedTuple):
 
 def places(x: Any, w: Weights, form: Architecture, seen: Seen) -> Places:
     """Return which task every cluster would name."""
-    cluster, pending, _, graph = embed(x, w, "", form, seen)
+    cluster, pending, graph = embed(x, w, form, seen)
     mask = seen.startable if form.mask_unfit else seen.pending[..., 2] < 0.5
     acts = mask.any(-1)
     if form.pointer == "even":

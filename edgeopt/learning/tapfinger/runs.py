@@ -35,30 +35,34 @@ class Runs:
         Number of runs.
     rng
         Draws instances and noise.
+    first
+        Instances of the first runs, by default those of the pool. Of unequal length, they leave
+        later runs out of phase.
     """
 
     def __init__(
-        self, pool: Sequence[TapFingerInstance], count: int, rng: np.random.Generator
-    ) -> None:
-        self.pool, self.rng = pool, rng
-        self.session = Session(lambda draw: pool[int(draw.integers(len(pool)))], count)
+        self, pool: Sequence[TapFingerInstance], count: int, rng: np.random.Generator,
+        first: Sequence[TapFingerInstance] = (),
+    ) -> None:  # fmt: skip
+        self.pool, self.first, self.rng = pool, first, rng
+        drawn = first or pool
+        self.session = Session(lambda draw: drawn[int(draw.integers(len(drawn)))], count)
         self.session.open(dict.fromkeys(range(count), rng))
+        drawn = pool
         self.seen = self._seen(self.session.open({}))
 
     def _seen(self, step: Step) -> Seen:
         return Seen.of(step.observation, self.session.boxes)
 
-    def act(self, actions: Actions) -> tuple[Step, Seen | None]:
-        """Carry out a round everywhere, and begin anew what is over then.
+    def act(self, actions: Actions) -> Step:
+        """Carry out a round everywhere, and return what it came to; `renew` is to follow."""
+        return self.session.step(actions.action, actions.score)
 
-        Returned is what it came to, and what runs showed last if some of them were stopped.
-        """
-        step = self.session.step(actions.action, actions.score)
-        last = self._seen(step) if step.truncated.any() else None
+    def renew(self, step: Step) -> None:
+        """Begin anew what is over after a step, and show the next round."""
         over = np.flatnonzero(step.terminated | step.truncated).tolist()
         begun = self.session.open(dict.fromkeys(over, self.rng)) if over else step
         self.seen = self._seen(begun)
-        return step, last
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on."""
@@ -66,7 +70,7 @@ class Runs:
         arrays: dict[str, NDArray[Any]] = {
             name: np.frombuffer(part.tobytes(), dtype=np.uint8) for name, part in named.items()
         }
-        places = {id(one): place for place, one in enumerate(self.pool)}
+        places = {id(one): place for place, one in enumerate((*self.pool, *self.first))}
         return {
             "arrays": arrays,
             "shapes": {name: list(part.shape) for name, part in named.items()},
@@ -76,7 +80,7 @@ class Runs:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up a state."""
-        batch, session = self.session.batch, self.session
+        batch, session, known = self.session.batch, self.session, (*self.pool, *self.first)
         parts: dict[str, Any] = {
             name: np.frombuffer(bytes(state["arrays"][name]), dtype=part.dtype)
             .reshape(state["shapes"][name])
@@ -85,7 +89,7 @@ class Runs:
         }
         batch.state, batch.seeds = State(**parts), list(state["seeds"])
         session.environments = [
-            replace(session.environments[0], truth=self.pool[place]) for place in state["pool"]
+            replace(session.environments[0], truth=known[place]) for place in state["pool"]
         ]
         self.seen = self._seen(session.open({}))
 

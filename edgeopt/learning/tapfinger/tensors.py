@@ -110,17 +110,20 @@ class Weighted:
         Step size of Adam.
     device
         Where they are.
+    eps
+        What Adam adds to the root of a mean square.
     """
 
     def __init__(
-        self, arrays: Mapping[str, NDArray[Any]], rate: float, device: Device = "cpu"
-    ) -> None:
+        self, arrays: Mapping[str, NDArray[Any]], rate: float, device: Device = "cpu", *,
+        eps: float = 1e-8,
+    ) -> None:  # fmt: skip
         self.tensors = {
             name: torch.from_numpy(np.array(array)).to(device).requires_grad_()
             for name, array in sorted(arrays.items())
         }
         self.rate = rate
-        self.optimiser = torch.optim.Adam(list(self.tensors.values()), rate)
+        self.optimiser = torch.optim.Adam(list(self.tensors.values()), rate, eps=eps)
 
     def state_dict(self) -> Mapping[str, Any]:
         """Return the weights by name."""

@@ -6,6 +6,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+import numpy as np
+
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.learning.tapfinger.network import PRESETS
@@ -47,13 +49,17 @@ BOOK: Final = range(900, 908)
 """Seeds of the instances from which the teacher without known durations has learnt them."""
 
 
+FEWEST: Final = 24
+"""Tasks of the shortest of the runs with which policy optimisation begins."""
+
 PAPER: Final[Mapping[str, Any]] = {
-    "decay": 0.95, "per_slot": False, "critic": "own", "scaled": False, "rate": 1e-4,
-    "critic_rate": 1e-4, "entropy": 0.01, "gradient": 1e6, "epochs": 2, "batch": 256,
+    "decay": 0.95, "per_slot": False, "credit": "own", "told": False, "rate": 1e-4,
+    "critic_rate": 1e-4, "entropy": 0.01, "gradient": 1e6, "far": 1e6, "epochs": 2, "batch": 256,
 }  # fmt: skip
 """Options of the updates in the authors' program, beside a discount of 1, or 0.99 with one start.
 
-Here the critic has a graph of its own and the Huber loss; gradients are in effect not clipped."""
+Here the critic is a perceptron over sums with the Huber loss, and the weight of the entropy falls;
+gradients are in effect not clipped."""
 
 
 def instances(seeds: range, setting: str) -> list[TapFingerInstance]:
@@ -125,9 +131,14 @@ def learner(
         if begin == "imitation":
             check_choice("setting", shipped, SHIPPED)
         known = LearnedScheduler(shipped).trained.weights if begin == "imitation" else None
+        lengths = np.linspace(FEWEST, pool[0].tasks, len(pool)).astype(int).tolist()
+        first = [
+            SETTINGS[drawn](rng=one, tasks=tasks)
+            for one, tasks in zip(TRAINING, lengths, strict=True)
+        ]
         made = Mappo(
             PRESETS[preset], pool, validation, options=Options(**options), begin=known,
-            anchor=known, **parts,
+            anchor=known, first=first, **parts,
         )  # fmt: skip
     made.seeds |= {"training": list(TRAINING), "validation": list(VALIDATION)}
     return made

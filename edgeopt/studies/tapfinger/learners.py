@@ -25,6 +25,8 @@ _PRESETS: Final = (
 def _learner(name: str, **options: Any) -> Any:
     from edgeopt.learning.tapfinger.training import learner
 
+    if isinstance(options.get("told"), str):
+        options["told"] = options["told"] == "yes"
     return learner(name, **options)
 
 
@@ -75,21 +77,27 @@ LEARNERS: Final = (
         "mappo",
         "Policy optimisation",
         partial(_learner, "mappo"),
-        updates=64,
+        updates=112,
         every=16,
         heading=HEADING,
-        options={"preset": _PRESETS, "starts": _STARTS, "device": _DEVICES},
+        options={
+            "preset": _PRESETS,
+            "starts": _STARTS,
+            "told": ("yes", "no"),
+            "credit": ("team", "own"),
+            "device": _DEVICES,
+        },
         references=_references,
     ),
     LearnerEntry(
         "mappo+imitation",
         "Policy optimisation after imitation",
-        partial(_learner, "mappo", begin="imitation", entropy=0.0),
-        updates=64,
-        every=16,
+        partial(_learner, "mappo", begin="imitation", entropy=0.0, rate=3e-4),
+        updates=32,
+        every=8,
         heading=HEADING,
         options={"starts": _STARTS, "teacher": ("known", "unknown"), "device": _DEVICES},
         references=_references,
     ),
 )
-"""What can be trained: 64 updates of policy optimisation are 65,536 rounds."""
+"""What can be trained: 32 updates of policy optimisation are 65,536 rounds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,8 @@ from edgeopt.learning.tapfinger.network import (
 )
 from edgeopt.learning.tapfinger.runs import Runs
 
-INSTANCES = tuple(
-    generate(rng=seed, clusters=3, tasks=40, capacity=((12, 12), (16, 16), (16, 16)), pending=6)
-    for seed in range(3)
-)
+drawn = partial(generate, clusters=3, capacity=((12, 12), (16, 16), (16, 16)), pending=6)
+INSTANCES = tuple(drawn(rng=seed, tasks=40) for seed in range(3))
 SIZES = Sizes.of(INSTANCES[0])
 
 
@@ -44,7 +42,8 @@ def rounds(count: int = 60) -> Seen:
         acts = runs.seen.startable.any((1, 2))
         found.append(Seen(*(part[acts] for part in runs.seen)))
         for _ in range(4):
-            runs.act(act(NumpyBackend, weights(), PRESETS["small"], SIZES, runs.seen, rng))
+            made = act(NumpyBackend, weights(), PRESETS["small"], SIZES, runs.seen, rng)
+            runs.renew(runs.act(made))
     return Seen(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 

@@ -61,7 +61,7 @@ def test_tasks_hear_the_clusters_on_which_they_are_pending():
     assert not near[real].all()
 
     def tasks(of):
-        return embed(NumpyBackend, w, "", form, of)[1]
+        return embed(NumpyBackend, w, form, of)[1]
 
     for n in range(N):
         other = seen.cluster.copy()
@@ -169,7 +169,7 @@ def test_kinds_on_one_cluster_are_told_apart_only_by_nodes_that_hear_themselves(
     ]
     assert len(pairs) > 5
     for name, apart in (("small", True), ("no_self_loops", False)):
-        _, held, _, _ = embed(NumpyBackend, weights(name), "", PRESETS[name], seen)
+        _, held, _ = embed(NumpyBackend, weights(name), PRESETS[name], seen)
         for e, n, i, j in pairs:
             assert (np.abs(held[e, n, i] - held[e, n, j]).max() > 1e-3) == apart
 

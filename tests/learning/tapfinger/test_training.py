@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -24,22 +23,17 @@ from edgeopt.learning.tapfinger.network import (
 )
 from edgeopt.learning.tapfinger.runs import Runs, Teacher
 from edgeopt.online.tapfinger import ReservationSpt
-from tests.draws import LEAN, every, some
-from tests.learning.tapfinger.rounds import (
-    INSTANCES,
-    SIZES,
-    reordered,
-    rounds,
-    weights,
-)
+from tests.draws import LEAN, every
+from tests.learning.tapfinger.rounds import INSTANCES, SIZES, drawn, rounds, weights
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytestmark = pytest.mark.trains
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
-from edgeopt.learning.networks import ppo_loss, to_arrays  # noqa: E402
-from edgeopt.learning.tapfinger import imitation, mappo, training  # noqa: E402
+from edgeopt.learning.networks import ppo_loss  # noqa: E402
+from edgeopt.learning.tapfinger import critic, imitation, mappo, training  # noqa: E402
+from edgeopt.learning.tapfinger.critic import Critic, aggregates  # noqa: E402
 from edgeopt.learning.tapfinger.imitation import Imitation  # noqa: E402
 from edgeopt.learning.tapfinger.mappo import Mappo, Options  # noqa: E402
 from edgeopt.learning.tapfinger.tensors import (  # noqa: E402
@@ -51,7 +45,7 @@ from edgeopt.learning.tapfinger.tensors import (  # noqa: E402
 )
 
 TINY = Architecture(width=8, heads=2, hidden=8)
-CRITICS = ("pooled", "own", "all", "shared")
+CREDITS = ("team", "own")
 
 
 @pytest.fixture(autouse=True)
@@ -127,9 +121,13 @@ def test_ratios_begin_at_one_and_nothing_diverges_from_itself(form):
     assert learner.divergence(first, shares, stood).item() > 1e-4
 
 
-@pytest.mark.parametrize("critic", CRITICS)
-def test_gradients_are_those_of_differences(critic):
-    learner = ppo(critic=critic, kl=0.3, entropy=0.2)
+def total(learner, rows):
+    return learner.loss(rows)[0] + learner.error(rows)
+
+
+@pytest.mark.parametrize("credit", CREDITS)
+def test_gradients_are_those_of_differences(credit):
+    learner = ppo(credit=credit, kl=0.3, entropy=0.2)
     learner.anchor = Weighted({k: 1.5 * w for k, w in learner.weights().items()}, 1.0).tensors
     rows = {name: part[:12] for name, part in learner.played().items()}
     rng = np.random.default_rng(0)
@@ -144,8 +142,7 @@ def test_gradients_are_those_of_differences(critic):
             }
         learner.anchor = {name: part.double() for name, part in learner.anchor.items()}
         held = [*learner.actor.tensors.values(), *learner.critic.tensors.values()]
-        total = sum(learner.losses(rows))
-        slopes = torch.autograd.grad(total, held, allow_unused=True)
+        slopes = torch.autograd.grad(total(learner, rows), held, allow_unused=True)
         acts = rows["label"][..., 3] > 0
         ratio = (learner._chances(rows)[1].detach().numpy() - rows["before"])[acts]
         assert (np.abs(ratio) > 0.25).any()
@@ -159,7 +156,7 @@ def test_gradients_are_those_of_differences(critic):
                 with torch.no_grad():
                     for part, move in zip(held, way, strict=True):
                         part += side * move
-                    ends.append(sum(learner.losses(rows)).item())
+                    ends.append(total(learner, rows).item())
                     for part, move in zip(held, way, strict=True):
                         part -= side * move
             assert (ends[0] - ends[1]) / 2e-7 == pytest.approx(expected.item(), rel=1e-5)
@@ -167,19 +164,16 @@ def test_gradients_are_those_of_differences(critic):
         torch.set_default_dtype(torch.float32)
 
 
-PARTS = (("shared", "pooled"), ("local", "pooled"), ("shared", "own"))
-
-
-@pytest.mark.parametrize("form", every(2, product((False, True), PARTS)))
+@pytest.mark.parametrize("form", every(2, [(True, "team"), (True, "own"), (False, "own")]))
 def test_targets_are_those_of_a_double_loop(form, monkeypatch):
-    per_slot, (reward, critic) = form
-    learner, seen = ppo(per_slot=per_slot, reward=reward, critic=critic, discount=0.9), []
+    per_slot, credit = form
+    learner, seen = ppo(per_slot=per_slot, credit=credit, discount=0.9, decay=0.95), []
     plain = mappo.advantages
     monkeypatch.setattr(mappo, "advantages", lambda *parts: seen.append(parts) or plain(*parts))
     for _ in range(12):  # runs end in some of them
         rows = learner.played()
     (gains, values, discount, decay) = seen[-1]
-    assert (gains.ndim == 3) == (reward == "local" or critic == "own")
+    assert (gains.ndim == 3) == (credit == "own")
     discount, decay = (np.broadcast_to(part, gains.shape) for part in (discount, decay))
     assert set(np.unique(discount)) <= ({0.0, 0.9, 1.0} if per_slot else {0.0, 0.9})
     assert set(np.unique(decay)) <= ({0.95, 1.0} if per_slot else {0.95})
@@ -193,7 +187,7 @@ def test_targets_are_those_of_a_double_loop(form, monkeypatch):
         for s in range(t, len(gains)):
             target[t] += weight * (gains[s] + discount[s] * values[s + 1] - values[s])
             weight = weight * discount[s] * decay[s]
-    scaled = (target - learner.mean) / learner.deviation
+    scaled = (target - learner.critic.mean) / learner.critic.spread
     np.testing.assert_allclose(rows["target"], scaled.reshape(rows["target"].shape), rtol=1e-4,
                                atol=1e-4)  # fmt: skip
     mine = rows["advantage"][rows["label"][..., 3] > 0]
@@ -201,25 +195,23 @@ def test_targets_are_those_of_a_double_loop(form, monkeypatch):
     assert mine.std() == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("critic", some(CRITICS, "all"))
-def test_nothing_is_left_on_the_processor(critic):
-    learner = ppo(critic=critic, kl=0.3)
+def test_nothing_is_left_on_the_processor():
+    learner = ppo(kl=0.3)
     rows = {name: part[:12] for name, part in learner.played().items()}
-    first, second = learner.weights(), to_arrays(learner.critic)
-    label = rows["label"][..., :3]
+    first, label = learner.weights(), rows["label"][..., :3]
     # A device without content; with this mode it refuses tensors of the processor.
     with FakeTensorMode():
         learner.device = "meta"
-        learner.actor, learner.critic, anchor = (
-            Weighted(one, 1e-3, "meta") for one in (first, second, first)
-        )
+        learner.actor, anchor = (Weighted(first, 1e-3, "meta") for _ in range(2))
+        learner.critic = Critic(rows["read"].shape[-1], 1e-3, learner.rng, "meta")
         learner.anchor = anchor.tensors
         losses = [
-            *learner.losses(rows),
+            *learner.loss(rows),
+            learner.error(rows),
             Imitation.loss(learner, seen_by(rows, "meta"), on("meta", label), label.shape[1]),
         ]
         assert {loss.device.type for loss in losses} == {"meta"}
-        sum(losses).backward()
+        sum(loss for loss in losses if loss.requires_grad).backward()
         held = [*learner.actor.tensors.values(), *learner.critic.tensors.values()]
         assert {part.grad.device.type for part in held if part.grad is not None} == {"meta"}
 
@@ -346,6 +338,7 @@ def test_the_network_of_the_paper_takes_an_update(form, monkeypatch):
     learner = training.learner("mappo", preset="paper", starts=starts, updates=1)
     options = learner.options
     assert (options.discount, options.decay, options.per_slot) == (discount, 0.95, False)
+    assert (options.credit, options.told) == ("own", False)
     before = learner.weights()
     assert before["pointer.value"].shape == (3, 256)
     assert before["encoder.1.forward.0.weight"].shape == (3, 2048, 256)
@@ -366,37 +359,128 @@ def test_settings_draw_tasks_that_are_not_those_of_figures(setting):
     assert min(*training.TRAINING, *training.VALIDATION, *training.BOOK) > 20
 
 
-@pytest.mark.parametrize("reward", ["shared", "local"])
-@pytest.mark.parametrize("critic", CRITICS)
-def test_critics_read_what_they_are_to_read(critic, reward):
-    learner = ppo(critic=critic, reward=reward)
-    seen = learner.runs.seen
-    E, N = seen.node.shape[:2]
-    value = learner.value(seen_by(seen)).detach().numpy()
-    assert value.shape == ((E, N) if critic == "own" or reward == "local" else (E,))
-    order = np.arange(seen.node.shape[2])[::-1]
-    turned = learner.value(seen_by(reordered(seen, order, 2))).detach().numpy()
-    assert np.allclose(turned, value, atol=1e-5) == (critic in ("pooled", "shared"))
-    swapped = learner.value(seen_by(reordered(seen, [2, 0, 1], 1))).detach().numpy()
-    if value.ndim == 2 and critic != "all":
-        np.testing.assert_allclose(swapped, value[:, [2, 0, 1]], atol=1e-5)
-    else:
-        assert np.allclose(swapped, value, atol=1e-5) == (critic in ("pooled", "shared"))
+def states(rounds_of=6):
+    """Yield rounds of a learner that plays at random, with the slots and tasks of a plain loop."""
+    learner = ppo()
+    for _ in range(rounds_of):
+        learner.played()
+        yield learner.runs.session.batch.state
 
 
-@pytest.mark.parametrize("form", every(3, product(CRITICS, ("shared", "local"))))
-def test_every_critic_takes_an_update(form):
-    learner = ppo(critic=form[0], reward=form[1])
+@pytest.mark.parametrize("told", [True, False])
+def test_the_critic_reads_what_a_plain_loop_counts(told):
+    soon, coming, counted = critic.SOON.tolist(), critic.COMING.tolist(), 0
+    for state in states():
+        (E, N), K = state.cluster.shape, state.kind.shape[1]
+        read = aggregates(state, told=told)
+        own, whole = read[..., : 7 + 3 * K + 3 * len(soon)], read[:, 0, -(2 + K + told * K * 7) :]
+        np.testing.assert_allclose(read[..., own.shape[-1] : 2 * own.shape[-1]],
+                                   own.mean(1, keepdims=True).repeat(N, 1), rtol=1e-5)  # fmt: skip
+        for e in range(E):
+            scenario, tasks = state.scenario[e], state.task[e][: state.scenario[e]["tasks"]]
+            for n in range(N):
+                slots = []
+                for one in tasks[(tasks["cluster"] == n) & (tasks["completion"] < 0)]:
+                    speed = state.speed[scenario["table"], n, one["kind"], *one["bundle"]]
+                    done, left = one["progress"], 0
+                    while done < 1.0 - 1e-9 and left < 60:
+                        slowing = state.kind["slowing"][e, one["kind"]]
+                        done += speed * (math.sqrt(max(0.0, 1.2 - done)) if slowing else 1.0)
+                        left += 1
+                    slots.append(left if told else scenario["slot"] - one["start"])
+                expected = [sum(one <= h for one in slots) / 8.0 for h in soon]
+                np.testing.assert_allclose(own[e, n, 6 + 3 * K + 2 : -1 : 3], expected, rtol=1e-5)
+                assert own[e, n, -1] == pytest.approx(sum(slots) / 50.0, rel=1e-5)
+                counted += len(slots)
+            for k in range(K):
+                mine = tasks["kind"] == k
+                waits = state.waits[e][: len(tasks)] & (tasks["arrival"] <= scenario["slot"])
+                assert whole[e, 2 + k] == pytest.approx((mine & waits).sum() / 20.0)
+                if told:
+                    ahead = tasks["arrival"][mine] - scenario["slot"]
+                    ahead = ahead[ahead > 0]
+                    expected = [(ahead <= h).sum() / (2.0 * h + 2.0) for h in coming]
+                    at = 2 + K + 7 * k
+                    np.testing.assert_allclose(whole[e, at : at + 6], expected, rtol=1e-5)
+                    assert whole[e, at + 6] == pytest.approx(math.log1p(ahead.size) / 4.0)
+    assert counted > 20
+
+
+def test_the_critic_reads_the_future_in_training_alone_if_it_is_told():
+    """Other arrivals to come and other speeds change what it reads, and nothing that actors see."""
+    learner = ppo()
+    learner.played()
+    state, seen = learner.runs.session.batch.state, learner.runs.seen
+    before = {told: aggregates(state, told=told) for told in (True, False)}
+    state.speed[:] *= 0.5
+    for e, scenario in enumerate(state.scenario):
+        state.task["arrival"][e, scenario["arrived"] :] += 5
+    assert (aggregates(state, told=True) != before[True]).any()
+    np.testing.assert_array_equal(aggregates(state, told=False), before[False])
+    for one, other in zip(seen, learner.runs._seen(learner.runs.session.open({})), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_values_stay_what_they_were_when_the_scale_moves():
+    rng = np.random.default_rng(0)
+    made, read = Critic(5, 1e-3, rng), rng.random((7, 3, 5)).astype(np.float32)
+    made.rescale(rng.normal(-200.0, 50.0, 100))
+    assert (made.mean, made.spread) == pytest.approx((-200.0, 50.0), rel=0.1)
+    before, scale = made.values(read, team=False), (made.mean, made.spread)
+    made.rescale(rng.normal(-20.0, 5.0, 100))
+    assert made.mean == pytest.approx(0.9 * scale[0] - 2.0, rel=0.01)
+    assert made.spread == pytest.approx(0.9 * scale[1] + 0.5, rel=0.1)
+    np.testing.assert_allclose(made.values(read, team=False), before, rtol=1e-4)
+    np.testing.assert_allclose(made.values(read, team=True), before.mean(-1), rtol=1e-4)
+    other = Critic(5, 1e-3, rng)
+    other.load_state_dict(made.state_dict())
+    np.testing.assert_array_equal(other.values(read, team=False), made.values(read, team=False))
+
+
+def test_first_runs_are_of_unequal_length_and_later_ones_of_the_pool():
+    short = [drawn(rng=tasks, tasks=tasks) for tasks in (10, 20)]
+    given = {"seed": 0, "updates": 4, "runs": 4}
+    learner = Mappo(TINY, INSTANCES, INSTANCES[:1], first=short, **given)
+    lengths = [{one.truth.tasks for one in learner.runs.session.environments}]
+    for _ in range(20):
+        learner.played()
+        lengths.append({one.truth.tasks for one in learner.runs.session.environments})
+    assert lengths[0] <= {10, 20}
+    assert lengths[-1] == {40}
+    again = Mappo(TINY, INSTANCES, INSTANCES[:1], first=short, **given)
+    again.restore(learner.state())
+    np.testing.assert_array_equal(again.played()["read"], learner.played()["read"])
+
+
+@pytest.mark.parametrize("form", [{"credit": "own"}, {"told": False}, {"far": 1e-9}])
+def test_every_option_takes_an_update(form):
+    learner = ppo(**form)
     learner.update()
-    assert np.isfinite(learner.evaluate()["flow"])
+    found = learner.evaluate()
+    assert np.isfinite(found["flow"])
+    assert found["rounds"] == 4 * mappo.ROUNDS
+    # A pass of one step begins at the policy that played, so that the next one shows the distance.
+    assert found["steps"] == (2 if "far" in form else learner.options.epochs)
+    assert learner.about()["settings"]["told"] == ("durations" if "told" not in form else "nothing")
 
 
-def test_returns_that_are_not_scaled_are_learnt_as_they_are():
-    scaled, plain = ppo(), ppo(scaled=False)
-    first, second = scaled.played(), plain.played()
-    assert (plain.mean, plain.deviation) == (0.0, 1.0)
-    assert scaled.deviation > 1.0
-    np.testing.assert_allclose(first["target"].mean(), 0.0, atol=1e-4)
-    np.testing.assert_allclose(
-        scaled.mean + scaled.deviation * first["target"], second["target"], rtol=1e-3, atol=1e-2
-    )
+def test_what_is_cut_goes_on_in_the_view_of_the_critic(monkeypatch):
+    """A run that is stopped for waiting does not end in a slot that costs nothing."""
+    learner, seen, steps = ppo(discount=0.9), [], []
+    learner.critic.rescale(np.full(10, -1000.0))
+    plain, act = mappo.advantages, learner.runs.act
+    monkeypatch.setattr(mappo, "advantages", lambda *parts: seen.append(parts) or plain(*parts))
+
+    def stopped(actions):
+        steps.append(act(actions))
+        steps[-1].truncated[0] = len(steps) == 3
+        return steps[-1]
+
+    monkeypatch.setattr(learner.runs, "act", stopped)
+    learner.played()
+    [(gains, _, discount, _)] = seen
+    later = 0.9 if steps[2].passed[0] else 1.0
+    assert gains[2, 0] - steps[2].shared[0] == pytest.approx(-1000.0 * later, rel=1e-4)
+    assert discount[2, 0] == 0.0
+    assert gains[2, 1] == steps[2].shared[1]
+    assert learner.runs.session.batch.state.scenario["slot"][0] <= 5

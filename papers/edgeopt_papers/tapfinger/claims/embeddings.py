@@ -67,7 +67,7 @@ def _apart(instance: TapFingerInstance, preset: str) -> Iterator[Measurement]:
     shapes = actor_shapes(form, Sizes.of(instance))
     for seed in range(NETWORKS):
         weights = initial(shapes, np.random.default_rng(seed))
-        _, tasks, _, _ = embed(NumpyBackend, weights, "", form, seen)
+        _, tasks, _ = embed(NumpyBackend, weights, form, seen)
         for n, i, other in pairs:
             apart = float(np.abs(tasks[0, n, i] - tasks[0, n, other]).max())
             yield Measurement(apart, APART, {"network": seed, "cluster": n})

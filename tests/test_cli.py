@@ -81,7 +81,8 @@ def test_several_instances_are_drawn_and_compared(
     )
     monkeypatch.setattr(stopping, "SYSTEM", record)
     wanted = ["--draws", "2", "--seed", "4", "--policies", "first,half"]
-    assert run(["study", "stopping", *RUNS, *wanted, "--out", str(tmp_path / "page")]) == 0
+    whole = [*wanted, "--wide", "--out", str(tmp_path / "page")]
+    assert run(["study", "stopping", *RUNS, *whole]) == 0
     printed = capsys.readouterr().out
     assert "Over all instances; 2 instances" in printed
     for seed in (4, 5):
@@ -149,7 +150,16 @@ def test_rescue_study_as_json(instance_file: str, capsys: pytest.CaptureFixture[
     wanted = ["--policies", "rescue*,pickconfigs+guard"]
     assert run(["study", "rescue", "--instance", instance_file, *RUNS, *wanted, "--json"]) == 0
     found = document(capsys)
-    parts = ["system", "instance", "benchmark", "intervals", "policies", "bounds", "checks"]
+    parts = [
+        "schema",
+        "system",
+        "instance",
+        "benchmark",
+        "intervals",
+        "policies",
+        "bounds",
+        "checks",
+    ]
     assert list(found) == [*parts, "claims"]
     assert found["system"] == "rescue"
     assert found["instance"]["servers"] == 2

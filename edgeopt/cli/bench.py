@@ -51,6 +51,7 @@ def bench(
         bool, typer.Option("--dry-run", help="Say how long it would take, and stop.")
     ] = False,
     force: ForceOption = False,
+    wide: show.WideOption = False,
 ) -> int:
     """Benchmark solvers and policies on named instances (resumable).
 
@@ -74,8 +75,13 @@ def bench(
     plan = planned(sets, solvers, policies, time_limit, gaps, runs)  # before anything is written
     if dry_run:
         rows = forecast(plan)
+        whole, many = (duration(sum(row[name] for row in rows)) for name in ("sum", "of_1000"))
+        show.note(
+            f"{len(plan.jobs)} jobs take about {whole} of one core, and {many} on 1,000 scenarios, "
+            "if they take as long as those measured."
+        )
         show.table(
-            f"{len(plan.jobs)} jobs",
+            "",
             ["", "system", "size", "jobs", "one of them", "all", "all, on 1,000 scenarios"],
             [
                 [
@@ -85,12 +91,9 @@ def bench(
                 for row in rows
             ],
             left=3,
+            most=show.MOST,
+            wide=wide,
         )  # fmt: skip
-        whole, many = (duration(sum(row[name] for row in rows)) for name in ("sum", "of_1000"))
-        show.note(
-            f"About {whole} of one core, and {many} on 1,000 scenarios, if jobs take as long as "
-            "those measured."
-        )
         return 0
     if out is None:
         raise OptionError("--out: name the folder to write to, or give --dry-run")
@@ -100,18 +103,26 @@ def bench(
     found = carried_out(plan, workers=workers, cluster=cluster, store=out / "jobs")
     page = found.save(out, force=force)
     for group in found.groups:
-        heading = "seconds" if group.startswith("offline") else "mean gap"
+        heading = "time (s)" if group.startswith("offline") else "mean gap to bound"
+        ranking, count = found.ranking(group), len(found.group(group).instances)
+        first = ranking.iloc[0]
+        show.note(
+            f"{group}, {count} instance{'s' * (count != 1)}: {ranking.index[0]} has the least "
+            f"{heading}, {number(first['mean'])}, place {first['place']} of {len(ranking)}."
+        )
         show.table(
-            f"{group}: {len(found.group(group).instances)} instances",
-            ["", heading, "95 % interval", "place", "violated", "failures"],
+            "",
+            ["competitor", heading, "95 % interval", "place", "violated", "failures"],
             [
                 [
                     str(name), number(row["mean"]), ends_said(row), str(row["place"]),
                     number(row["violated"]),
                     str(row["failures"]),
                 ]
-                for name, row in found.ranking(group).iterrows()
+                for name, row in ranking.iterrows()
             ],
+            most=show.MOST,
+            wide=wide,
         )  # fmt: skip
     wrong = found.results[found.results["failed"].str.startswith("wrong")]
     for row in wrong.to_dict("records"):

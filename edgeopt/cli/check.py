@@ -35,6 +35,7 @@ def check(
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Folder for the page and claims.json.")] = None,
     force: ForceOption = False,
+    wide: show.WideOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Check claims on their named instances; exit code 1 if one that should hold is violated.
@@ -56,18 +57,21 @@ def check(
     if as_json:
         show.document(checked.as_dict())
     else:
-        _print(checked, published=published)
+        _print(checked, published=published, wide=wide)
         if page:
             show.note(f"Report: {page}")
     return 1 if checked.broken else 0
 
 
-def _print(checked: "Checked", *, published: bool) -> None:
+def _print(checked: "Checked", *, published: bool, wide: bool) -> None:
     from edgeopt.cli.claims import counterexamples, table
 
+    said = checked.sentences()
+    answer = said.pop(-1 if checked.broken else 0)
+    show.note(answer)
+    print()
     if published:
         counterexamples(checked)
     else:
-        for system, claims in checked.by_system.items():
-            table(system, claims, drawn=checked.instances > 0)
-    show.note(" ".join(checked.sentences()))
+        table(checked, wide=wide)
+    show.note(" ".join(said))

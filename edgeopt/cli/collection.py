@@ -34,6 +34,7 @@ def collection(
         str | None, typer.Option(help="List only those of a kind: paper, real, tight or odd.")
     ] = None,
     size: Annotated[str | None, typer.Option(help="List only those of a size: s, m or l.")] = None,
+    wide: show.WideOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """List named instances with best known values and proven bounds, show one, or verify them.
@@ -48,14 +49,17 @@ def collection(
     if action == "show" and len(several) != 1:
         raise OptionError("show takes one name; edgeopt collection list has all")
     if action == "list":
-        _list(system, kind, size, as_json=as_json)
+        _list(system, kind, size, as_json=as_json, wide=wide)
     elif action == "show":
         _show(several[0], as_json=as_json)
     else:
         _verify(several)
 
 
-def _list(system: str | None, kind: str | None, size: str | None, *, as_json: bool) -> None:
+def _list(
+    system: str | None, kind: str | None, size: str | None, *, as_json: bool, wide: bool
+) -> None:
+    from collections import Counter
     from dataclasses import asdict
 
     from edgeopt.collection import entry, names
@@ -65,9 +69,12 @@ def _list(system: str | None, kind: str | None, size: str | None, *, as_json: bo
     if as_json:
         show.document([asdict(one) for one in found])
         return
+    counts = Counter(one.offline.status for one in found)
+    states = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    show.note(f"{len(found)} named instances{f': {states}' if states else ''}.")
     show.table(
-        f"{len(found)} named instances",
-        ["instance", "status", "best", "bound", "gap", "policy", "its mean", "its bound"],
+        "",
+        ["instance", "status", "best", "bound", "gap to bound", "policy", "its mean", "its bound"],
         [
             [
                 one.name, one.offline.status, number(one.offline.best, 8),
@@ -78,6 +85,8 @@ def _list(system: str | None, kind: str | None, size: str | None, *, as_json: bo
             for one in found
         ],
         left=2,
+        most=show.MOST,
+        wide=wide,
     )  # fmt: skip
 
 
@@ -95,22 +104,27 @@ def _show(name: str, *, as_json: bool) -> None:
     options = ", ".join(f"{key}={value!r}" for key, value in one.options.items())
     proof = offline.certificate
     rows = [
-        ["kind, size", f"{one.kind}, {one.size}"],
-        ["made by", f"{one.generator.replace(':', '.')}({options}, rng={one.rng})"],
-        ["rounded to", f"{one.digits} decimals"],
-        ["fingerprint", one.fingerprint],
-        ["data, licence", f"{one.source}; {one.licence}"],
-        [offline.problem, f"{number(offline.best, 10)} ({one.goal}), by {offline.method}"],
-        ["proven bound", f"{number(offline.bound, 10)}, gap {power(offline.gap)}"],
-        ["status", offline.status],
-        ["certificate", proof.get("none") or f"{proof['kind']}, SHA-256 {proof['sha256']}"],
-        ["best policy", f"{online.policy}, on {online.scenarios} scenarios"],
-        ["its mean", f"{number(online.best, 8)} (standard error {number(online.se, 2)})"],
+        ("kind, size", f"{one.kind}, {one.size}"),
+        ("made by", f"{one.generator.replace(':', '.')}({options}, rng={one.rng})"),
+        ("rounded to", f"{one.digits} decimals"),
+        ("fingerprint", one.fingerprint),
+        ("data, licence", f"{one.source}; {one.licence}"),
+        (offline.problem, f"{number(offline.best, 10)} ({one.goal}), by {offline.method}"),
+        ("proven bound", f"{number(offline.bound, 10)}, gap {power(offline.gap)}"),
+        ("status", offline.status),
+        ("certificate", proof.get("none") or f"{proof['kind']}, SHA-256 {proof['sha256']}"),
+        ("best policy", f"{online.policy}, on {online.scenarios} scenarios"),
+        ("its mean", f"{number(online.best, 8)} (standard error {number(online.se, 2)})"),
     ]
     if online.bound is not None:
-        rows.append([online.bounds, number(online.bound, 8)])
-    rows.append(["found", f"{offline.by}, {offline.date}; {online.by}, {online.date}"])
-    show.table(name, ["", "value"], rows, left=2)
+        rows.append((online.bounds, number(online.bound, 8)))
+    rows.append(("found", f"{offline.by}, {offline.date}; {online.by}, {online.date}"))
+    show.note(
+        f"{name}: the best value known is {number(offline.best, 6)} ({one.goal}), and "
+        f"{number(offline.bound, 6)} is proven; {offline.status}."
+    )
+    print()
+    show.facts(rows)
 
 
 def _verify(given: "Sequence[str]") -> None:

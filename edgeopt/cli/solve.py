@@ -91,25 +91,30 @@ def solve(
         return
     _print(record, name, chosen.name, benchmark)
     if out is not None:
-        show.note(f"plan: {out}")
+        show.note(f"Plan: {out}")
 
 
 def _print(record: "System", name: str, instance: str, benchmark: Any) -> None:
     from edgeopt.studies.wording import capitalised, duration, number, power
 
-    entry, reference = record.offline.bounds[name], record.offline.reference
-    show.table(
-        f"{capitalised(entry.label)} of {record.name}, instance {instance}",
-        ["", "value"],
-        [
-            ["objective", number(benchmark.value, 8)],
-            ["proven bound", number(benchmark.bound, 8)],
-            ["proven relative gap", power(benchmark.gap)],
-            ["seconds", duration(benchmark.seconds)],
-            ["solver", benchmark.solver],
-            ["status", benchmark.status],
-        ],
+    entry, objective = record.offline.bounds[name], record.objective
+    reference, side = record.offline.reference, "most" if objective.sense == "max" else "least"
+    show.note(
+        f"{capitalised(entry.label)} of {record.name}, instance {instance}: at {side} "
+        f"{objective.amount(benchmark.bound, 6)}, proven in {duration(benchmark.seconds)}; the "
+        f"best plan found has {objective.amount(benchmark.value, 6)}."
     )
+    print()
+    show.facts(
+        [
+            ("best plan", number(benchmark.value, 8)),
+            ("proven bound", number(benchmark.bound, 8)),
+            ("relative gap", power(benchmark.gap)),
+            ("solver", benchmark.solver),
+            ("status", benchmark.status),
+        ]
+    )
+    print()
     show.note(f"{capitalised(entry.phrase)} bounds {entry.scope}.")
     if name == reference:
         show.note("It is the reference bound, by which studies divide the values of policies.")
@@ -148,8 +153,9 @@ def solvers(as_json: JsonOption = False) -> None:
     if as_json:
         show.document(found)
         return
-    rows = [[one["name"], _state(one), ", ".join(one["problems"])] for one in found]
-    show.table("Solvers", ["solver", "version", "problems"], rows, left=3)
+    ready = sum(one["installed"] and not one["fault"] for one in found)
+    show.note(f"{ready} of {len(found)} solvers can be used.")
+    show.facts((f"{one['name']} {_state(one)}", ", ".join(one["problems"])) for one in found)
     for one in found:
         if one["fault"] is not None:
             show.note(f"{one['name']}: {one['fault']}")

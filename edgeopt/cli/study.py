@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from edgeopt.studies import Case, Comparison, Metric, Study, System
+    from edgeopt.studies.standings import Standing
 
     Row = Mapping[Any, Any]
     Column = tuple[str, Callable[[Row], str]]
@@ -81,12 +82,12 @@ def study(
         Path | None, typer.Option(help="Folder for the page, its tables and pictures.")
     ] = None,
     force: ForceOption = False,
+    wide: show.WideOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the policies of a system on one instance, or on several drawn instances."""
     from edgeopt.studies import study as compare
     from edgeopt.studies.run import MOST
-    from edgeopt.studies.sentences import sentences
 
     count = _runs(runs)
     if until is not None and count != "auto":
@@ -113,21 +114,18 @@ def study(
     if as_json:
         print(result.to_json())
         return
-    if len(result.cases) > 1:
-        for sentence in sentences(result):
-            show.note(sentence)
+    _print_answer(result, table=not wide)
+    if wide:
+        for case in result.detailed:
+            _print(case)
         _print_comparisons(result)
-    for case in result.detailed:
-        _print(case)
+        _print_words(result)
     if len(result.cases) == 1:
-        _print_comparisons(result)
         more = "; --draws N compares over many" if chosen[0].drawn else ""
         show.note(f"Results hold for this instance{more}.")
         if _would_sharpen(result.cases[0]):
             show.note("With --runs 400, policies that are known exactly make the others sharper.")
-    show.note(
-        f"Report: {page}" if page else "Add --out FOLDER for a page with pictures and claims."
-    )
+    show.note(f"Report: {page}" if page else "Add --out FOLDER for a report with pictures.")
 
 
 def _runs(given: str | None) -> "int | Literal['auto'] | None":
@@ -164,9 +162,57 @@ def _would_sharpen(case: "Case") -> bool:
     return bool(case.controls) and case.sampled and case.runs < ALL_CONTROLS
 
 
+def _print_answer(result: "Study", *, table: bool = True) -> None:
+    """Print which policy is the first, and a table of the policies as they are ranked."""
+    from edgeopt.studies.comparison import GAP
+    from edgeopt.studies.sentences import sentence
+    from edgeopt.studies.standings import gap_row
+    from edgeopt.studies.wording import NO_BOUND, gap_said, number, uncapitalised, violated_said
+
+    case, several = result.cases[0], len(result.cases) > 1
+    compared = result if several else case
+    found, constraint = compared.standings, case.constraint
+    show.note(sentence(compared))
+    print()
+    if not table:
+        return
+    narrow = show.width() < 100
+
+    def failed(one: "Standing") -> str:
+        if several:
+            return number(one.violated, 2)
+        said = violated_said(one.violated, case.constraints)
+        return said.partition(" (")[0] if narrow else said
+
+    headings = ["rank", "policy", uncapitalised(found.objective.heading), uncapitalised(GAP)]
+    rows = [
+        [
+            one.place, one.title, number(one.value),
+            gap_said(gap_row(one), ends=True) if one.bounded else NO_BOUND,
+            *[failed(one)] * found.constrained,
+        ]
+        for one in found.rows
+    ]  # fmt: skip
+    headings += [f"{constraint.verb[1]} {constraint.name}s"] * found.constrained
+    apart = sum(not one.causal for one in found.rows)
+    show.table("", headings, rows, left=2, apart=apart, most=show.MOST)
+
+
+def _print_words(result: "Study") -> None:
+    """Print all that is said of the policies, and how trained ones were trained."""
+    from edgeopt.studies.sentences import sentences
+
+    every: list[Study | Case] = [result] if len(result.cases) > 1 else []
+    for compared in (*every, *result.detailed):
+        for said in sentences(compared):
+            show.note(said)
+    for case in result.detailed:
+        for policy, origins in case.trained.items():
+            show.note(f"{case.entries[policy].title} was trained: {'; '.join(origins)}.")
+
+
 def _print(case: "Case") -> None:
     from edgeopt.studies.comparison import GAP
-    from edgeopt.studies.sentences import sentences
     from edgeopt.studies.wording import (
         gap_said,
         number,
@@ -200,10 +246,6 @@ def _print(case: "Case") -> None:
     rows = [{**row, "title": case.title(row)} for row in case.rows.values()]
     title = f"{record.title}; instance {case.name}, {plural(case.runs, 'run')}"
     _table(title, columns, rows, apart=len(case.entries) - len(case.causal))
-    for sentence in sentences(case):
-        show.note(sentence)
-    for policy, origins in case.trained.items():
-        show.note(f"{case.entries[policy].title} was trained: {'; '.join(origins)}.")
 
 
 def _table(
@@ -220,6 +262,7 @@ def _table(
         ([cell(row) for _, cell in every] for row in rows),
         left=len(leading),
         apart=apart,
+        wide=True,
     )
 
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Benchmark
 
 
+SCHEMA: Final = 1
+"""Version of JSON documents: it grows where a key goes or changes its meaning."""
+
+
 def plain(value: Any) -> Any:
     """Turn nested mappings, sequences and NumPy scalars into JSON types; NaN becomes None."""
     if isinstance(value, Mapping):

@@ -307,7 +307,8 @@ def gap_row(one: Standing) -> dict[str, Any]:
     gap = one.gap
     return {
         "gap": gap.value, "gap_low": gap.low, "gap_high": gap.high, "gap_spread": gap.kind,
-        "gap_unit": one.gap_unit, "beyond": "chance" if gap.beyond else "",
+        "gap_unit": one.gap_unit,
+        "beyond": "contradiction" if gap.contradicted else "chance" if gap.beyond else "",
     }  # fmt: skip
 
 

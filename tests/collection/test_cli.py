@@ -16,9 +16,13 @@ def test_list(capsys) -> None:
     found = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in found] == list(names("edr", size="s"))
     assert found[0]["offline"]["best"] == entry(found[0]["name"]).offline.best
-    assert run(["collection"]) == 0
+    assert run(["collection", "--wide"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in names())
+    assert run(["collection"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"{len(names())} named instances: ")
+    assert sum(name in shown for name in names()) == 8
     assert run(["collection", "lists"]) == 2
     assert "must be one of list, show, verify" in capsys.readouterr().err
     assert run(["collection", "list", "idn-odd-v5-r8"]) == 2

@@ -61,7 +61,7 @@ def test_the_terminal_says_it(capsys: pytest.CaptureFixture[str], tmp_path: Path
     path = str(tmp_path / "one.nc")
     generate(tasks=6, clusters=2).save(path)
     chosen = ["--instance", path, "--policies", "tiresias,reservation", "--runs", "2"]
-    assert run(["study", "tapfinger", *chosen]) == 0
+    assert run(["study", "tapfinger", *chosen, "--wide"]) == 0
     printed = capsys.readouterr().out
     assert printed.count(" information ") >= 2  # of the instance, and over all
     assert printed.count(" durations ") >= 2

@@ -13,7 +13,7 @@ from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import ROOM, Finding, Relation, in_json, verdict_of_claim, worst_verdict
 from edgeopt.representation import compact_repr
 from edgeopt.studies.claims.counterexample import refutation
-from edgeopt.studies.files import plain
+from edgeopt.studies.files import SCHEMA, plain
 from edgeopt.studies.wording import plural
 from edgeopt.writing.results import in_html
 
@@ -276,6 +276,7 @@ class Checked:
         import edgeopt
 
         content = {
+            "schema": SCHEMA,
             "version": edgeopt.__version__,
             "instances": self.instances,
             "seed": self.seed,

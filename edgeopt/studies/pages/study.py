@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from edgeopt.errors import OptionError
 from edgeopt.studies.claims.verdict_table import with_claims
-from edgeopt.studies.files import csv_text, plain
+from edgeopt.studies.files import SCHEMA, csv_text, plain
 from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.instance import view_of
 from edgeopt.studies.pictures import overview as first
@@ -79,6 +79,7 @@ def document(case: Case) -> dict[str, Any]:
     over = "runs on this instance"
     others = {key: b.record() for key, b in case.benchmarks.items() if key != name}
     return {
+        "schema": SCHEMA,
         "system": system.name,
         "instance": {
             "name": case.name,

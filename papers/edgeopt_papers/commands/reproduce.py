@@ -1,13 +1,16 @@
 """``edgeopt reproduce``: figures and tables of a paper, compared with the published ones."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from edgeopt.cli import show
 from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument, separated
 from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from edgeopt_papers.figures.reproduce import Reproduction
 
 
 def reproduce(
@@ -38,14 +41,13 @@ def reproduce(
         bool,
         typer.Option("--train", help="Train anew, at full length, the series that figures show."),
     ] = False,
+    wide: show.WideOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Reproduce figures and tables of a system's paper, and compare them with the published ones.
 
     An interrupted run continues where it stopped if it is started again with the same --out.
     """
-    import json
-
     from edgeopt.studies.wording import plural
     from edgeopt_papers.figures import reproduce as compute
     from edgeopt_papers.figures.report import in_words, record
@@ -64,9 +66,14 @@ def reproduce(
         train=train,
     )
     if as_json:
-        print(json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False))
+        show.document(record(found))
         return
-    for outcome in found.outcomes:
+    answer, _, rest = found.verdict.partition(". ") if len(found.lines) else ("", "", "")
+    show.note(f"{answer.rstrip('.') or f'{system}: nothing published is judged'}.")
+    print()
+    if not wide:
+        _print_lines(found)
+    for outcome in found.outcomes if wide else ():
         paper_figure = outcome.paper_figure
         lines = outcome.lines
         if lines:
@@ -79,6 +86,7 @@ def reproduce(
                     for line in lines
                 ),
                 left=4 + len(more),
+                wide=True,
             )
         else:
             show.note(f"{paper_figure.heading}: {paper_figure.title}")
@@ -87,10 +95,31 @@ def reproduce(
         for sentence in (*own, *(one for one in outcome.caveats if one not in found.shared)):
             show.note(f"- may differ: {sentence}")
         show.note("")
-    for sentence, meant in found.shared.items():
+    for sentence, meant in found.shared.items() if wide else ():
         show.note(f"- may differ in {meant}: {sentence}")
     jobs = plural(sum(outcome.jobs for outcome in found.outcomes), "job")
     where = f"Report: {out / 'index.html'}" if out else "Add --out FOLDER for pictures and tables"
-    if len(found.lines):
-        show.note(found.verdict)
+    if rest:
+        show.note(rest)
     show.note(f"{jobs}. {where}")
+
+
+def _print_lines(found: "Reproduction") -> None:
+    """Print what was published and computed, first what differs."""
+    from edgeopt_papers.figures.paper_figure import UNRESOLVED
+    from edgeopt_papers.figures.report import in_words
+
+    lines = [(one.paper_figure.heading, line) for one in found.outcomes for line in one.lines]
+    order = {"differs": 0, UNRESOLVED: 1, "agrees": 2}
+    lines.sort(key=lambda pair: order.get(pair[1]["verdict"], 3))
+    show.table(
+        "",
+        ["what", "figure", "verdict", "published", "computed"],
+        (
+            [line["what"], heading, line["verdict"]]
+            + [said.partition(" (")[0] for said in in_words(line)]
+            for heading, line in lines
+        ),
+        left=3,
+        most=show.MOST,
+    )

@@ -93,10 +93,10 @@ class Chosen(NamedTuple):
 
 
 def chosen_system(name: str) -> System:
-    """Return the record of a system; the error lists the known ones."""
-    from edgeopt.studies import find_system
+    """Return the record of a system, whatever its case; the error lists the known ones."""
+    from edgeopt.studies import find_system, systems
 
-    return find_system(name)
+    return find_system(name.lower() if name.lower() in systems() else name)
 
 
 def chosen_instance(
@@ -173,7 +173,11 @@ def _from_source(name: str, source: Source, seed: int, settings: Sequence[str]) 
 def _from_collection(record: System, name: str, settings: Sequence[str]) -> Chosen:
     row = rows()[name]
     if row["system"] != record.name:
-        raise OptionError(f"--instance {name}: is an instance of {row['system']}")
+        system = row["system"]
+        raise OptionError(
+            f"--instance {name}: is an instance of {system}; write {system} in place of "
+            f"{record.name}"
+        )
     _refuse(name, settings)
     said = f"{name}: named instance; data: {row['source']}; licence: {row['licence']}"
     return Chosen(name, collection.load(name), (said,))

@@ -113,7 +113,10 @@ def run(arguments: "Sequence[str]") -> int:
         _require_sayable(arguments)
         code = app(args=list(arguments), prog_name="edgeopt", standalone_mode=False)
     except _UsageError as error:
-        return _complain(error.format_message())
+        said = error.format_message().rstrip(".")
+        named = next((one for one in arguments[:1] if one in _COMMANDS), "")
+        command = f"edgeopt {named}".rstrip()
+        return _complain(f"{said}{'' if said.endswith('?') else ';'} {command} --help lists all")
     except BrokenPipeError:
         return _unread()
     except (EdgeOptError, OSError) as error:

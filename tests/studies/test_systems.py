@@ -112,7 +112,7 @@ def test_command_line_from_file_to_study(
     assert [row["policy"] for row in found["policies"]] == given.policies
     if name == "idn":
         assert all(row["violated"] == 0 for row in found["policies"])
-    assert run(["study", name, "--instance", path, *wanted]) == 0
+    assert run(["study", name, "--instance", path, *wanted, "--wide"]) == 0
     printed = capsys.readouterr()
     assert all(text in printed.out for text in given.printed)
     if not find_system(name).constraint.count(instances.load(tmp_path / "mine.nc")):

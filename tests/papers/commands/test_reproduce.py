@@ -16,7 +16,7 @@ TABLE = ["reproduce", "idn", "--table", "II", "--workers", "1"]
 
 
 def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*TABLE, "--out", str(tmp_path)]) == 0
+    assert run([*TABLE, "--wide", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "Table II: the catalogue of models" in printed.out
     assert "433" in printed.out
@@ -37,6 +37,7 @@ def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_json_holds_what_the_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*TABLE, "--json", "--out", str(tmp_path)]) == 0
     printed = json.loads(capsys.readouterr().out)
+    assert printed.pop("schema") == 1
     assert printed == json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
     [paper_figure] = printed["paper_figures"]
     assert len(paper_figure["rows"]) == 10

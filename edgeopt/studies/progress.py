@@ -54,7 +54,7 @@ def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
         task = bar.add_task("starting", total=total)
 
         def step(doing: str, advance: int = 1) -> None:
-            bar.update(task, advance=advance, description=escape(doing))
+            bar.update(task, advance=advance, description=escape(doing), refresh=True)
 
         class Compiling(Listener):
             def on_start(self, event: Any) -> None:

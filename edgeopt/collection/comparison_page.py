@@ -158,7 +158,17 @@ def _page(found: Bench, drawing: str) -> str:
         groups.append({"title": "Failures", "sentence": said, "tables": [table]})
     label = " ".join(group["sentence"] for group in groups)
     shown = inline_svg(drawing, prefix="profile-", label=label) if _drawn(found) else ""
-    return render("bench.html.j2", heading=_heading(found), groups=groups, svg=shown)
+    kinds = {of_solvers(name) for name in _drawn(found)}
+    caption = " ".join(said for solvers, said in _CAPTIONS.items() if solvers in kinds)
+    return render(
+        "bench.html.j2", heading=_heading(found), groups=groups, svg=shown, caption=caption
+    )
+
+
+_CAPTIONS: Final = {
+    True: "Solvers: share of instances proven within a multiple of the time of the fastest.",
+    False: "Policies: share of instances on which the gap to the bound is at most so large.",
+}
 
 
 def _heading(found: Bench) -> str:

@@ -20,7 +20,6 @@ from edgeopt.bounds.intervals import EQUAL
 from edgeopt.bounds.paired import FEWEST_RUNS, least_runs
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.verdict import Finding as Outcome
-from edgeopt.studies.checks import GIVEN
 from edgeopt.studies.results import Case, Study
 from edgeopt.studies.standings import plain
 from edgeopt.studies.wording import (
@@ -52,15 +51,6 @@ _NAMED: Final = 3
 
 MOST_WORDS: Final = 40
 """Most words of a first sentence, where fewer names can make it shorter."""
-
-
-@dataclass(frozen=True)
-class Headline:
-    """An important figure, with its unit; what it is; and its certificate or interval."""
-
-    figure: str
-    what: str
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -260,27 +250,6 @@ def foreseen(policies: int, count: int, what: str, confidence: float = 0.95) -> 
     )
 
 
-def headlines(compared: Case | Study) -> list[Headline]:
-    """Return the most important figures: those of the policies to name, of bounds, of claims."""
-    found, tiles = compared.standings, []
-    for one in (found.first, found.other):
-        if one is None:
-            continue
-        best = one is found.first and found.crowned
-        role = "best policy" if best else f"{found.objective.most} {found.objective.name}"
-        if one.violated == 0 and found.other is not None:
-            role += f" of those that {plain(found.constraint.verb[0])} no {found.constraint.name}"
-        what = f"{one.title}: {role}{found.price(one.policy)}"
-        # A share of what does not bound the policy is no measure of it.
-        gap = found.beside(one.gap.spread, share=not one.gap_unit)
-        ends = gap if one.bounded else found.around(one)
-        detail = ", ".join(part for part in (found.gap(one), ends) if part)
-        tiles.append(Headline(found.figure(one), what, detail))
-    if isinstance(compared, Study):
-        return [*tiles, _mean_bound(compared)]
-    return [*tiles, *_bounds(compared), *_claims_that_hold(compared)]
-
-
 def findings(compared: Case | Study) -> list[Finding]:
     """Return what else was found: other policies and the bound; of an instance, more than that."""
     others = _of_others(compared.standings)
@@ -359,43 +328,6 @@ def luck(study: Study) -> str:
     return said.strip()
 
 
-def _mean_bound(study: Study) -> Headline:
-    """Return the reference bound over all instances."""
-    mean = float(np.mean([case.benchmark.bound for case in study.cases]))
-    gap = power(max(case.benchmark.gap for case in study.cases))
-    return Headline(
-        study.system.objective.amount(mean),
-        f"{study.cases[0].label}, the mean of the reference bounds",
-        f"over {plural(len(study.cases), 'instance')}; proven relative gap at most {gap}",
-    )
-
-
-def _bounds(case: Case) -> list[Headline]:
-    """Return the reference bound, and the bound of the first policy where that is another one."""
-    first, reference = case.standings.first, case.system.offline.reference
-    tiles = [_bound(case, reference, "the reference bound")]
-    own = case.bound_of(first.policy) if first is not None and first.bounded else ""
-    if first is not None and own not in ("", reference):
-        tiles.append(_bound(case, own, f"the bound of {first.title}"))
-    return tiles
-
-
-def _bound(case: Case, name: str, role: str) -> Headline:
-    found, label = case.benchmarks[name], case.bounds[name].label
-    role += ", mean over scenarios" if found.scope else ""
-    detail = f"{found.solver}, {duration(found.seconds)}"
-    if found.solver == GIVEN:
-        detail = GIVEN
-    elif _closest(case, found):
-        value, bound = (case.objective.amount(x, 5) for x in (found.value, found.bound))
-        # Ratios are to the proven bound, which differs from the plan where the gap is wide.
-        plan = "" if value == bound else f"best plan found: {value}; "
-        detail = f"{plan}proven relative gap {power(found.gap)}, {detail}"
-    else:
-        detail = f"proven, {detail}"
-    return Headline(case.objective.amount(found.bound, 5), f"{label}, {role}", detail)
-
-
 def _closest(case: Case, bound: Benchmark) -> bool:
     """Return whether the plan that is known for a bound is at least as good as all policies."""
     values = [one.value for one in case.standings.ranked if one.keeps and one.bounded]
@@ -470,21 +402,6 @@ def _verdicts(case: Case) -> dict[str, str]:
         else one.verdict.value
         for one in case.verdicts
     }
-
-
-def _claims_that_hold(case: Case) -> list[Headline]:
-    if not case.verdicts:
-        return []
-    count = Counter(_verdicts(case).values())
-    broken = f"{count['violated']} that should hold are violated"
-    false = f"{count['refuted']} refuted claims fail, as expected"
-    return [
-        Headline(
-            f"{count['holds']} of {count.total() - count['vacuous']}",
-            "claims that apply to this instance hold",
-            f"{broken if count['violated'] else false}; {count['vacuous']} not applicable here",
-        )
-    ]
 
 
 def _of_claims(case: Case) -> list[Finding]:

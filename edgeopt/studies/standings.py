@@ -275,16 +275,6 @@ class Standings:
             else (f"{NO_BOUND} for this policy")
         )
 
-    def share(self, one: Standing) -> str:
-        """Write the ratio to the bound, or what there is in its place."""
-        if isfinite(one.ratio.centre):
-            return self.objective.against(one.ratio.centre, one.label)
-        return self.gap(one) if one.bounded else ""
-
-    def figure(self, one: Standing) -> str:
-        """Write what is known of a policy: its share of a bound that is valid for it, or value."""
-        return (self.share(one) if one.bounded else "") or one.amount
-
     def of(self, policy: str) -> Standing:
         """Return the row of a policy."""
         return next(one for one in self.rows if one.policy == policy)
@@ -293,13 +283,6 @@ class Standings:
         """Write what a policy violates as the end of a sentence about it, nothing if nothing."""
         one = self.of(policy)
         return "" if one.keeps else f", but it {one.violations}"
-
-    def reach(self, one: Standing) -> str:
-        """Write value, and the share of a bound that is valid for the policy, with its interval."""
-        if not (one.bounded and isfinite(one.ratio.centre)):
-            return ", ".join(part for part in (one.amount, self.gap(one) * one.bounded) if part)
-        ends = self.ends(one)
-        return f"{one.amount}, {self.share(one)}{f' ({ends})' if ends else ''}"
 
 
 def gap_row(one: Standing) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from edgeopt.bounds.paired import mean_interval
 from edgeopt.bounds.pairs import OPEN
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import Case, find_system, study
@@ -39,7 +38,6 @@ PRAISE = re.compile(r"\bbest\b|\bbetter\b|\bhighest\b|\bleast\b|\bmost\b|\bworse
 def texts(case: Case) -> list[str]:
     """Return every text that names the first policies of an instance."""
     said = words.sentences(case)
-    said += [f"{one.what}, {one.figure}, {one.detail}" for one in words.headlines(case)]
     general = ("policies", "value_over_time", "weighted", "cost", "safety")
     return said + [one.title(case) for one in pictures_of(case) if one.name in general]
 
@@ -180,7 +178,6 @@ def test_headlines_over_instances_of_every_system(name: str) -> None:
     found, first = result.standings, result.standings.first
     assert first is not None
     said = [*words.sentences(result), words.title(result)]
-    said += [f"{one.what}, {one.figure}, {one.detail}" for one in words.headlines(result)]
     titles = {one.title: one for one in found.rows}
     for one in sentences(said):
         for title in named(one, list(titles)):
@@ -309,32 +306,7 @@ def test_a_policy_without_a_bound_is_headed_by_its_value() -> None:
     case = made({"a": NOISE, "b": NOISE * 0.5})
     free = replace(case, system=bounding(9, case.system))
     check(free)
-    bounded, tile = words.headlines(case)[0], words.headlines(free)[0]
-    assert bounded.figure == f"{percent(NOISE.mean() / 20)} of E[max]"
-    assert tile.figure == f"{number(NOISE.mean())} per run"
-    low, high = mean_interval(NOISE)
-    assert tile.detail.startswith("no bound")
-    assert tile.detail.endswith(f"{percent(0.95, 0)} interval {number(low)} to {number(high)}")
     assert words.title(free) == f"Best policy: A, {number(NOISE.mean())} per run, no bound"
-    exact = replace(free, exact={"a": 2.1})
-    assert words.headlines(exact)[0].figure == "2.100 per run"
-    assert words.headlines(exact)[0].detail == "no bound for this policy, exact"
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_no_figure_is_a_share_of_what_does_not_bound_the_policy(name: str) -> None:
-    case = small(name, -1)
-    found, tiles = case.standings, words.headlines(case)
-    those = [one for one in (found.first, found.other) if one is not None]
-    assert tiles[len(those)].what.startswith(f"{case.label}, the reference bound")
-    for one, tile in zip(those, tiles[: len(those)], strict=True):
-        own = case.bound_of(one.policy)
-        label = "no bound for this" if not own else found.of(one.policy).label
-        assert label in (tile.figure if own else tile.detail)
-        if not own:
-            assert tile.figure == one.amount
-            unit = found.objective.unit
-            assert unit == "dimensionless" or tile.detail.endswith(f" {unit}")
 
 
 def test_what_is_exact_has_no_interval() -> None:
@@ -342,8 +314,6 @@ def test_what_is_exact_has_no_interval() -> None:
     check(case)
     head = words.lead(case).split(". ")[0]
     assert head == f"Best policy: A, {percent(2.1 / 20)} of the bound (exact)"
-    tile = words.headlines(case)[0]
-    assert tile.detail == f"gap to bound {percent(0.895)}, exact"
 
 
 def test_equal_results_are_the_same_in_all_scenarios() -> None:

@@ -14,7 +14,7 @@ from edgeopt_papers.figures.report import in_words
 
 from edgeopt.studies import find_system, study
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.sentences import headlines, sentences
+from edgeopt.studies.sentences import sentences
 from edgeopt.studies.wording import beside
 from tests.draws import LEAN, some
 from tests.studies.test_systems import GIVEN
@@ -113,7 +113,7 @@ def test_tables_of_a_default_study(name: str) -> None:
     assert set(found) <= {"", "better", "worse", "the same", "too close to call"}
     assert not few or result.cases[0].exact or not set(found) & {"better", "worse"}
     [case] = result.cases
-    words = [*sentences(case), *(one.detail for one in headlines(case))]
+    words = sentences(case)
     page = re.sub("<script.*?</script>|<[^>]*>", " ", render(result))
     assert "are over the runs on this one instance; nothing is said of others" in " ".join(
         page.split()

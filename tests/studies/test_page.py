@@ -194,6 +194,7 @@ def test_document_of_several_instances_is_a_list(stopped: Study) -> None:
     assert [record["instance"]["name"] for record in document] == ["long", "short"]
     for record in document:
         assert list(record) == [
+            "schema",
             "system",
             "instance",
             "benchmark",

@@ -13,7 +13,15 @@ from scipy import optimize
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrHistory, EdrInstance, generate
 from edgeopt.online import simulate
-from edgeopt.online.edr import EdrEnvironment, GivenPrices, Scenario
+from edgeopt.online.edr import (
+    EdrEnvironment,
+    EvenRate,
+    GivenPrices,
+    Greedy,
+    Oasdr,
+    SaddlePoint,
+    Scenario,
+)
 from edgeopt.online.edr.events import ClosedFrame, Frame
 from edgeopt.online.edr.training import Replay, expected_prices
 from tests.draws import draws
@@ -208,21 +216,44 @@ def test_the_first_frame_known_trains_only_what_finds_no_room_later() -> None:
 
 @pytest.mark.parametrize("samples", [1, 12])
 def test_the_last_frame_trains_all_it_can(samples: int) -> None:
-    # Room for 2 rounds of task 0 and none else; the other one is done in time.
+    # Site 0 has room for 8 rounds of task 0, site 1 for the rest; no frame comes for either.
+    instance = two_sites(
+        cap=[np.inf] * 3, price=[1.0] * 3, price_prior=1.0, arrival=[1, 1], deadline=[1, 1],
+        rounds=[9, 3],
+    )  # fmt: skip
+    policy = Scenario(samples=samples, training_room=1.0)
+    alone = instance.replace(requests=np.zeros_like(instance.requests))
+    steps = step_through(EdrEnvironment(alone), policy)
+    frames = [step.decision for step in steps if isinstance(step.seen, Frame)]
+    assert isinstance(frames[1], np.ndarray)
+    assert frames[1].tolist() == [8, 3]
+
+
+def test_half_of_the_sites_is_left_to_requests_that_nobody_has_seen() -> None:
     instance = two_sites(
         cap=[np.inf] * 3, price=[1.0] * 3, price_prior=1.0, arrival=[0, 0], deadline=[0, 2],
         rounds=[9, 3],
     )  # fmt: skip
-    steps = step_through(EdrEnvironment(instance), Scenario(samples=samples, training_room=1.0))
-    assert isinstance(steps[0].decision, np.ndarray)
-    assert steps[0].decision[0] == 8
-    run = simulate(EdrEnvironment(instance), Scenario(samples=samples), runs=1)
-    assert run.missing[0, 1] == 0
-    # No frame comes for either: site 0 has room for 8 rounds of task 0, site 1 for the rest.
-    none_comes = instance.replace(deadline=[0, 0])
-    [step, *_] = step_through(EdrEnvironment(none_comes), Scenario(training_room=1.0))
+    [step, *_] = step_through(EdrEnvironment(instance), Scenario(training_room=1.0))
     assert isinstance(step.decision, np.ndarray)
-    assert step.decision.tolist() == [8, 3]
+    assert step.decision[0] == 4
+    assert simulate(EdrEnvironment(instance), Scenario(), runs=1).missing[0, 1] == 0
+
+
+@pytest.mark.parametrize("seed", range(draws(40)))
+def test_requests_keep_the_room_that_is_worth_more_to_them(seed: int) -> None:
+    """Sites so small that nine tenths of them for training would leave requests unserved."""
+    draw = np.random.default_rng(seed)
+    instance = generate(
+        sites=int(draw.integers(2, 5)), tasks=int(draw.integers(1, 6)),
+        frames=int(draw.integers(3, 9)), slots=int(draw.integers(2, 5)), rng=seed,
+    )  # fmt: skip
+    environment = EdrEnvironment(instance)
+    ours, *others = (
+        float(simulate(environment, policy, runs=1).total[0])
+        for policy in (Scenario(history=False), EvenRate(), SaddlePoint(), Oasdr(), Greedy())
+    )
+    assert ours <= 1.1 * min(others)
 
 
 def test_rounding_keeps_the_cap() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
@@ -91,7 +91,7 @@ class RlTraining(Replaying):
     ) -> tuple[Ints, ReplayMemory]:
         """Request the levels of most value, as far as they fit."""
         replay, instance = memory.replay.with_frame(frame), memory.replay.instance
-        memory = ReplayMemory(replay, price=self.price(frame))
+        memory = replace(memory, replay=replay, price=self.price(frame))
         rounds, room = np.zeros_like(frame.remaining), self.room(instance)
         weight = busiest_share(frame.round_work, room)
         i = np.flatnonzero(trainable(frame) & (weight < np.inf))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Floats
     from edgeopt.instances.edr import EdrInstance
+    from edgeopt.models.edr.routing import Conditions
 
 
 FACTOR = 2.0  # price of not doing something, in terms of its cost
@@ -83,13 +84,18 @@ def unserved_price(instance: EdrInstance) -> Floats:
     >>> unserved_price(small(1)).shape
     (1,)
     """
+    return _unserved(instance, float(instance.price.max()), instance.slo.max(axis=(0, 1)))
+
+
+def unserved_estimate(instance: EdrInstance, seen: Conditions, price: float) -> Floats:
+    """Return `unserved_price` as far as a slot and an expected price tell it, shape [N]."""
+    return _unserved(instance, price, seen.slo)
+
+
+def _unserved(instance: EdrInstance, price: float, seconds: Floats) -> Floats:
     energy = np.where(instance.capable, instance.request_energy, 0.0).max(axis=0)
-    dearest = max(float(instance.price.max()), 0.0)
-    seconds = instance.slo.max(axis=(0, 1))
-    price: Floats = FACTOR * (
-        instance.energy_weight * dearest * energy + instance.delay_weight * seconds
-    )
-    return price
+    dearest = instance.energy_weight * max(price, 0.0) * energy
+    return np.asarray(FACTOR * (dearest + instance.delay_weight * seconds))
 
 
 STEEP = 1e4  # price of an unserved request, in units of the energy of the hungriest one

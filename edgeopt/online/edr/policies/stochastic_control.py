@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from edgeopt.instances.edr.distribution import DAY
+from edgeopt.models.edr.penalties import unserved_estimate
+from edgeopt.models.edr.routing import Penalties
+from edgeopt.models.edr.routing.network_simplex import solve_by_network
 from edgeopt.models.edr.training import Coming, most_worth, room_prices, waiting_values
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
-from edgeopt.online.edr.policies.policy import EdrPolicy, EdrState, Terms, repair_cap, repair_work
+from edgeopt.online.edr.policies.policy import (
+    EdrPolicy,
+    EdrState,
+    Terms,
+    repair_cap,
+    repair_work,
+    routing,
+)
 from edgeopt.online.edr.training import (
     PriceForecast,
     Replay,
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Floats, Ints
     from edgeopt.instances.edr import EdrHistory, EdrInstance
+    from edgeopt.models.edr.routing import Conditions, RoutingPlan
     from edgeopt.online.edr.events import Decision, Feedback, Observation
 
 
@@ -40,6 +51,8 @@ class ReplayMemory:
     replay: Replay
     caps: tuple[float, ...] = ()  # of all frames so far, Wh
     price: float = 0.0  # expected of this frame, $/Wh
+    busy: Conditions | None = None  # the busiest slot of this frame so far
+    busiest: tuple[Conditions, ...] = ()  # those of the last two frames
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,15 +75,20 @@ class Replaying(EdrPolicy[ReplayMemory]):
         decision: Decision,
         feedback: Feedback,
     ) -> EdrState[ReplayMemory]:
-        """Remember the propagation of a slot."""
+        """Remember the propagation of a slot, and which one asked for most."""
         if isinstance(observation, Slot):
-            replay = state.memory.replay.with_slot(observation)
-            state = replace(state, memory=replace(state.memory, replay=replay))
+            memory, seen = state.memory, observation.conditions
+            busy = memory.busy
+            if busy is None or _work(state.instance, seen) > _work(state.instance, busy):
+                busy = seen
+            replay = memory.replay.with_slot(observation)
+            state = replace(state, memory=replace(memory, replay=replay, busy=busy))
         return super().learn(state, observation, decision, feedback)
 
     def close_frame(self, memory: ReplayMemory, frame: Frame, closed: ClosedFrame) -> ReplayMemory:
         """End the frame."""
-        return replace(memory, replay=memory.replay.closed())
+        busiest = (*memory.busiest[-1:], *filter(None, (memory.busy,)))
+        return replace(memory, replay=memory.replay.closed(), busy=None, busiest=busiest)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +99,8 @@ class Scenario(Replaying):
     sample of its cost there. A transportation problem over tasks and sampled frames prices the room
     of those frames. At these prices each round waits for the frame where it is cheapest, and
     stopping backwards from its deadline gives the value :math:`v_i` of waiting. The rounds of most
-    :math:`\sum_i (v_i - c_i) x_i` that fit into sites and cap are trained now.
+    :math:`\sum_i (v_i - c_i) x_i` that fit into sites and cap are trained now, in as much of the
+    sites as the requests expected can spare.
 
     Parameters
     ----------
@@ -159,6 +178,10 @@ class Scenario(Replaying):
         tasks = np.flatnonzero(trainable(frame) & (weight < np.inf))
         if tasks.size == 0:
             return rounds, memory
+        if not memory.busiest:
+            # Nothing is known of requests yet.
+            room = np.minimum(room, HALF * instance.slots * instance.capacity)
+            weight = busiest_share(frame.round_work, room)
         cost = round_costs(
             instance, prices[:1], replay.energy[-1:, tasks], replay.seconds[-1:, tasks]
         )
@@ -177,13 +200,63 @@ class Scenario(Replaying):
         if coming.cap.size:
             value = waiting_values(coming, plan.price, self.beta)
         worth = value - now
-        wanted = most_worth(worth, left.astype(np.float64), use, rooms)
+        wanted = self._beside_requests(memory, frame, use, rooms, _Worth(
+            worth, np.minimum(value, coming.late) - now, left.astype(np.float64)
+        ))  # fmt: skip
         whole = np.minimum(np.floor(wanted + 0.5).astype(np.int64), left)
         with np.errstate(divide="ignore"):
             order = np.argsort(worth / weight[tasks], kind="stable")
         whole = repair_work(repair_cap(whole, energy, order, cap), work, order, room)
         rounds[tasks] = whole
         return rounds, memory
+
+    def _beside_requests(
+        self, memory: ReplayMemory, frame: Frame, use: Floats, rooms: Floats, worth: _Worth
+    ) -> Floats:
+        """Return the rounds of most worth in as much of the room on the sites as requests spare.
+
+        That is the share of it for which the rounds save most, less what the requests of the
+        busiest slot expected would cost beside them in all slots.
+        """
+        from scipy.optimize import minimize_scalar
+
+        instance, seen = memory.replay.instance, self._expected(memory, frame)
+
+        def rounds(share: float) -> Floats:
+            return most_worth(
+                worth.order, worth.left, use, np.append(share * rooms[:-1], rooms[-1])
+            )
+
+        if seen is None:
+            return rounds(1.0)
+        lost = unserved_estimate(instance, seen, memory.price)
+        penalties = Penalties(unserved=float(lost.max(initial=0.0)), excess=0.0)
+
+        def served(wanted: Floats) -> RoutingPlan:
+            training = np.minimum(wanted @ use[:, :-1], instance.slots * instance.capacity)
+            problem = routing(instance, seen, self.terms(memory, frame), training, np.inf)
+            return solve_by_network(problem, penalties)
+
+        def cost(share: float) -> float:
+            wanted = rounds(share)
+            plan = served(wanted)
+            each = plan.cost + float(plan.unserved.sum(axis=(0, 1)) @ lost)
+            return instance.slots * each - float(worth.saves @ wanted)
+
+        if not served(whole := rounds(1.0)).unserved.any():
+            return whole
+        found = minimize_scalar(cost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 0.02})
+        return rounds(float(found.x)) if found.fun < cost(1.0) else whole
+
+    def _expected(self, memory: ReplayMemory, frame: Frame) -> Conditions | None:
+        """Return the busiest slot expected of a frame; None while nothing is known of requests."""
+        if not memory.busiest:
+            return None
+        work = [_work(memory.replay.instance, seen) for seen in memory.busiest]
+        last, grown = memory.busiest[-1], 1.0
+        if self.reserve == "trend" and work[-1] > work[0]:
+            grown += (work[-1] - work[0]) / work[-1]
+        return last._replace(requests=grown * last.requests, rate=frame.rate)
 
     def _prices(self, instance: EdrInstance, frame: Frame, frames: Ints) -> Floats:
         """Return the prices expected from this frame on, $/Wh."""
@@ -243,6 +316,22 @@ class Scenario(Replaying):
         caps = np.concatenate([before, memory.caps])[now + DAY - (now - frames) % DAY]
         return np.asarray(np.isfinite(caps))
 
+
+class _Worth(NamedTuple):
+    """What rounds are worth, shape [A]."""
+
+    order: Floats  # of each, by which rounds are chosen
+    saves: Floats  # of each, at most what it costs to be late
+    left: Floats  # rounds that are left
+
+
+def _work(instance: EdrInstance, seen: Conditions) -> float:
+    """Return the computation that the requests of a slot need, GFLOP."""
+    return float(seen.requests.sum(axis=0) @ instance.request_work)
+
+
+HALF = 0.5
+"""Share of a site that training may use while nothing is known of requests."""
 
 LAST = 10.0
 """Value of waiting when no frame with room comes, in prices of being late."""

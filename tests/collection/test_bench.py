@@ -250,11 +250,11 @@ def test_command(tmp_path, capsys) -> None:
     assert run([*words, "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "2 jobs" in said
-    assert re.search(r"About .+ of one core, and .+ on 1,000 scenarios, if jobs", said)
+    assert re.search(r"take about .+ of one core, and .+ on 1,000 scenarios, if they", said)
     assert run(words) == 2
     assert "--out" in capsys.readouterr().err
     assert run([*words, "--out", str(tmp_path / "b")]) == 0
-    assert "tapfinger: 1 instances" in capsys.readouterr().out
+    assert "tapfinger, 1 instance: " in capsys.readouterr().out
     assert (tmp_path / "b/index.html").exists()
 
 

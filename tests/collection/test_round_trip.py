@@ -68,7 +68,7 @@ def test_from_a_policy_to_a_bound_that_others_check(policy, tmp_path, capsys) ->
         env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "rescue: 4 instances" in done.stdout
+    assert "rescue, 4 instances: " in done.stdout
     rows = pd.read_csv(out / "results.csv").query("system == 'rescue'").set_index("instance")
     mine = rows[rows["competitor"] == policy]
     assert sorted(mine.index) == sorted(names(system="rescue", size="s"))

@@ -139,6 +139,10 @@ def _pyomo_rows(component: Any, name: str, known: dict[int, str]) -> Rows:
     from pyomo.core.expr.numvalue import value
     from pyomo.repn.standard_repn import generate_standard_repn
 
+    # Parts of a model in Pyomo do not keep it alive; this does until all names are read.
+    model = component.model()
+    if model is None or model is component:
+        raise ProblemTypeError(f"{name}: its model is gone; keep it while its parts are used")
     rows, nonlinear = [], []
     for data in component.values():
         if not data.active:

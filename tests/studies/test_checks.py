@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import pyomo.environ as pyo
 import pytest
 
 from edgeopt.bounds import Bound, Check
-from edgeopt.errors import OptionError
+from edgeopt.errors import OptionError, ProblemTypeError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.models.rescue import p1_lp, solve_p1_lp
 from edgeopt.online import simulate
@@ -63,7 +64,12 @@ def packed(high: float, low: float = 0.0) -> Any:
         model.devices,
         rule=lambda m, j: pyo.inequality(low or None, sum(m.y[k] for k in m.y if k[1] == j), high),
     )
+    MODELS.append(model)
     return model.packed
+
+
+MODELS: list[Any] = []
+"""Keeps models alive while tests use their parts."""
 
 
 def case_of(*args: Any, **options: Any) -> Case:
@@ -291,3 +297,11 @@ def test_bundles_that_never_change_are_bounded_more_tightly() -> None:
     assert [case.bound_of(one) for one in ("reservation", "optimus")] == [FIXED, CHANGING]
     assert case.bound_how("reservation") == "by design"
     assert case.bound_how("optimus") == ""
+
+
+def test_a_constraint_whose_model_is_gone_is_refused() -> None:
+    constraint = packed(1.0)
+    MODELS.pop()
+    gc.collect()
+    with pytest.raises(ProblemTypeError, match="its model is gone"):
+        Check.of(constraint)

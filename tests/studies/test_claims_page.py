@@ -88,7 +88,7 @@ def test_infinite_slack_is_shown_as_such(
     row = re.search(r'<td id="toy.endless".*?</tr>', text, re.DOTALL)
     assert row is not None
     assert row[0].count("∞") == 2
-    in_terminal("toy", found.claims, drawn=False)
+    in_terminal(found, wide=False)
     assert capsys.readouterr().out.count("∞") == 2
 
 

@@ -10,7 +10,8 @@ import torch
 
 from edgeopt.learning import advantages
 from edgeopt.learning.networks import from_arrays, mean_over, ppo_loss, step
-from edgeopt.learning.tapfinger.critic import Critic, aggregates
+from edgeopt.learning.tapfinger.aggregates import aggregates
+from edgeopt.learning.tapfinger.critic import Critic
 from edgeopt.learning.tapfinger.imitation import Common
 from edgeopt.learning.tapfinger.network import Seen
 from edgeopt.learning.tapfinger.tensors import Weighted, log_shares, on, seen_by

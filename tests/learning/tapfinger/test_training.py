@@ -33,7 +33,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
 from edgeopt.learning.networks import ppo_loss  # noqa: E402
 from edgeopt.learning.tapfinger import critic, imitation, mappo, training  # noqa: E402
-from edgeopt.learning.tapfinger.critic import Critic, aggregates  # noqa: E402
+from edgeopt.learning.tapfinger.aggregates import aggregates  # noqa: E402
+from edgeopt.learning.tapfinger.critic import Critic  # noqa: E402
 from edgeopt.learning.tapfinger.imitation import Imitation  # noqa: E402
 from edgeopt.learning.tapfinger.mappo import Mappo, Options  # noqa: E402
 from edgeopt.learning.tapfinger.tensors import (  # noqa: E402

@@ -10,6 +10,7 @@ import pytest
 
 from edgeopt.bounds import WorstCase, ratio_of, regret_of
 from edgeopt.errors import CertificateError, OptionError
+from tests.draws import draws
 
 
 def buying(price: int) -> np.ndarray:
@@ -110,13 +111,14 @@ def test_a_value_beyond_its_bound_raises(cost: bool) -> None:
 
 
 def test_intervals_cover_all_ratios_together() -> None:
-    """Cover .9 of 600 tries with 12 instances each; each alone would cover .9^12 = .28.
+    """Cover .9 of all tries with 12 instances each; each alone would cover .9^12 = .28.
 
     Intervals of few runs are wider than asked for: they are those of the cautious test.
     """
     truths = {str(k): 1.0 + k / 10 for k in range(12)}
     covered = []
-    for seed in range(600):
+    tries = draws(600)
+    for seed in range(tries):
         found = ratio_of(
             lambda i, rng: rng.normal(i, 0.05),
             truths,
@@ -128,7 +130,7 @@ def test_intervals_cover_all_ratios_together() -> None:
         covered.append(
             all(found.cases[k].low <= t / 4 <= found.cases[k].high for k, t in truths.items())
         )
-    assert np.mean(covered) > 0.9 - 5 * math.sqrt(0.09 / 600)
+    assert np.mean(covered) > 0.9 - 5 * math.sqrt(0.09 / tries)
 
 
 def test_regret_of_coins_is_half_of_the_slots() -> None:

@@ -40,7 +40,9 @@ def drawn(
     duration = rng.dirichlet(np.full(D, 0.6), L)
     duration = np.where(duration < 0.05, 0.0, duration)
     duration /= duration.sum(axis=1, keepdims=True)
-    duration = duration[np.argsort(duration @ np.arange(1, D + 1))]
+    # Of profiles of the same mean duration, the first one.
+    _, first_of = np.unique((duration @ np.arange(1, D + 1)).round(9), return_index=True)
+    duration, L = duration[first_of], first_of.size
     capacity = rng.integers(1, 4, (K, T)).astype(np.float64)
     kept = []
     for _ in range(int(rng.integers(1, 4)) * K):

@@ -28,6 +28,7 @@ from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.rays import elastic, solved_by_highs
 from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Status
+from edgeopt.solvers.tolerance import TIGHT
 from edgeopt.writing.results import in_html
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class Side:
         right = "" if np.isposinf(self.upper) else f" <= {self.upper:.10g}"
         if self.lower == self.upper:
             left, right = "", f" = {self.upper:.10g}"
-        broken = f"   broken by {self.violation:.6g}" if self.violation > 0.0 else ""
+        size = max(1.0, abs(self.value))
+        told = self.violation > TIGHT * size  # less is rounding
+        broken = f"   broken by {self.violation:.6g}" if told else ""
         return f"{self.label}:  {left}({value}){right}{broken}"
 
 

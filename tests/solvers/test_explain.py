@@ -13,6 +13,7 @@ from edgeopt.instances import rescue
 from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.solvers import LabelBlock, LinearProgram, conflict, explain, solve
 from edgeopt.solvers.conflict import (
+    Side,
     cheapest_point,
     find_conflict,
     is_infeasible,
@@ -54,6 +55,12 @@ def test_conflict_is_printed_in_labels_and_values() -> None:
     assert "capacity[server=3, slot=7]:  (6) <= 5   broken by 1" in text
     assert "slot=8" not in text
     assert explanation.cost == pytest.approx(0.2)
+
+
+def test_a_side_that_is_missed_by_rounding_is_not_broken() -> None:
+    assert "broken" not in str(Side("room", -np.inf, 1.0, 1.0 + 2.0**-52))
+    assert "broken" not in str(Side("room", -np.inf, 1e9, 1e9 + 1e-6))
+    assert str(Side("room", -np.inf, 1.0, 1.001)).endswith("broken by 0.001")
 
 
 @settings(max_examples=draws(100))

@@ -380,7 +380,13 @@ class Solution:
     def _held(self, field: str) -> Any:
         held = getattr(self, field)
         if held is None:
-            raise SolverError(f"{self.solver} left no {field} ({self.status.value})", self)
+            whole = field == "duals" and getattr(self.problem, "is_mixed_integer", False)
+            hint = (
+                "; a program with whole numbers has none, its relaxation does: "
+                "solve(program.relaxed())"
+            )
+            said = f"{self.solver} left no {field} ({self.status.value})"
+            raise SolverError(f"{said}{hint if whole else ''}", self)
         return held
 
     def certify(

@@ -190,6 +190,12 @@ def test_what_is_not_there_is_said() -> None:
     impossible = solve(sent([1, 1]), raises=False)
     with pytest.raises(SolverError, match="left no values"):
         impossible.value("flow[site=0, user=0]")
+    whole = LinearProgram.build()
+    whole.columns("n", {"item": 2}, cost=1, upper=5, integer=True)
+    whole.rows("room", None, {"n": 2}, lower=5)
+    with pytest.raises(SolverError, match=r"left no duals .*solve\(program\.relaxed\(\)\)"):
+        solve(whole.program()).dual("room")
+    assert solve(whole.program().relaxed()).dual("room") == pytest.approx(0.5)
     twice = glass().replace(column_names=["same", "same"])
     with pytest.raises(InputError, match="several"):
         twice.column("same")

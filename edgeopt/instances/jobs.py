@@ -19,7 +19,7 @@ from edgeopt.instances.numerals import is_hole, real_of
 from edgeopt.instances.plausibility import stands_in
 from edgeopt.instances.traces.columns import entry_error, find_column, read_fields
 from edgeopt.instances.traces.times import parsed_times
-from edgeopt.instances.units import factor
+from edgeopt.instances.units import factor, measures_time
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,
@@ -560,7 +560,10 @@ class _Table:
         where, unit = f"{self.where}:{column}", self.units.get(column)
         spans = getattr(self.columns[column].dtype, "kind", "O") == "m"
         if unit is None and wanted == "s" and not (spans or np.isnan(numbers).all()):
-            rule = f"is numbers without a unit: say units={{{column!r}: 's'}}, or give timestamps"
+            named = re.fullmatch(r".*[( _]([^( _)]+)\)?\s*", column)  # `Runtime (min)`, `wait_s`
+            meant = named[1] if named and measures_time(named[1]) else "s"
+            say = f"say units={{{column!r}: {meant!r}}}"
+            rule = f"is numbers without a unit: {say}, or give timestamps"
             raise InstanceError(where, f"{rule} (numbers are never taken for slots)")
         odd = stands_in(numbers) | (numbers == -1) | np.isinf(numbers)
         if odd.any():

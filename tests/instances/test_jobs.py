@@ -310,6 +310,16 @@ def test_what_is_no_time_is_no_slot(times, origin, said):
     ("changes", "options", "said"),
     [
         ({}, {"units": {}}, "jobs:sent: is numbers without a unit: say units={'sent': 's'}"),
+        (
+            {"took (min)": [1, 2, 3]},
+            {"end": None, "duration": "took (min)", "units": {"sent": "s", "begun": "s"}},
+            "jobs:took (min): is numbers without a unit: say units={'took (min)': 'min'}, or",
+        ),
+        (
+            {"took (net)": [1, 2, 3]},
+            {"end": None, "duration": "took (net)", "units": {"sent": "s", "begun": "s"}},
+            "jobs:took (net): is numbers without a unit: say units={'took (net)': 's'}, or",
+        ),
         ({}, {"units": SECONDS | {"sent": "furlong"}}, "jobs:sent: unit 'furlong' is unknown"),
         ({}, {"units": SECONDS | {"sent": "MB"}}, "jobs:sent: unit 'MB' is no 's'"),
         ({}, {"units": SECONDS | {"gone": "s"}}, "jobs:gone: has a unit, but is no column"),
@@ -368,6 +378,18 @@ def test_files_are_read_by_line(tmp_path):
     path.write_text("sent,begun,ended,cores\n0,5,65,1\n60,sixty,360,2\n")
     with pytest.raises(InstanceError, match=r"jobs.csv:begun\[3\] = 'sixty': must be a number"):
         read(path)
+
+
+def test_columns_of_other_names_are_suggested(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("Submit Time,Run Time (min),CPUs\n5,6,1\n")
+    for name, meant in (("Submit time", "Submit Time"), ("Run Time", "Run Time (min)")):
+        with pytest.raises(InstanceError) as caught:
+            Jobs.read(path, arrival=name)
+        assert f"has no column {name!r}; did you mean {meant!r}?" in str(caught.value)
+    with pytest.raises(InstanceError) as caught:
+        Jobs.read(path, arrival="memory")
+    assert "did you mean" not in str(caught.value)
 
 
 # --- columns of public traces; rows are made up ----------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import math
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -164,9 +165,19 @@ def find_column(
 ) -> int:
     """Return the place of a column in the header of a file, which looks as was `seen`."""
     if header.count(name) != 1:
-        rule = f"has {'two columns' if name in header else 'no column'} {name!r}{seen}"
+        near = [] if name in header else _near(name, header)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        rule = f"has {'two columns' if name in header else 'no column'} {name!r}{hint}{seen}"
         raise InstanceError(os.fspath(path), rule, value=", ".join(header)[:200] or None)
     return header.index(name)
+
+
+def _near(name: str, header: Sequence[str]) -> list[str]:
+    """Return the columns whose names are close to another, or begin with it."""
+    plain = {one: one.casefold().strip() for one in header if one}
+    begun = [one for one, text in plain.items() if text.startswith(name.casefold().strip())]
+    close = difflib.get_close_matches(name.casefold().strip(), list(plain.values()), 2)
+    return begun[:2] or [one for one, text in plain.items() if text in close]
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:

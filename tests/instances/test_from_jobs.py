@@ -80,7 +80,7 @@ def test_jobs_that_were_cut_off_end_with_the_record():
     made = tapfinger.from_jobs(jobs, capacity=[[1, 0]], slot_seconds=100, weight=[1.0, 2.0])
     assert made.duration[0, made.kind, 1, 0].tolist() == [20, 19]
     assert made.weight.tolist() == [1, 2]
-    assert any("1 jobs that were cut off by the end of the record" in note for note in made.notes)
+    assert any("1 job that was cut off by the end of the record" in note for note in made.notes)
 
 
 def test_a_job_that_had_just_come_when_the_record_ended_takes_a_slot():

@@ -115,7 +115,9 @@ def from_jobs(
     said += [_of_slots(seconds, slots, length), _of_bundles(jobs, bundle, part)]
     if jobs.cut[fits].any():
         count = np.count_nonzero(jobs.cut[fits])
-        said.append(f"duration: {count} jobs that were cut off by the end of the record end there")
+        cut = "job that was" if count == 1 else "jobs that were"
+        ends = "ends" if count == 1 else "end"
+        said.append(f"duration: {count} {cut} cut off by the end of the record {ends} there")
     if not fits.all():
         lost = np.count_nonzero(~fits)
         said.append(f"jobs: {lost} of {len(jobs)} left out: no cluster holds what they ask for")

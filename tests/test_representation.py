@@ -84,7 +84,8 @@ def test_classes_that_can_hold_much_have_a_short_text() -> None:
 
 def test_a_study_says_what_it_compares() -> None:
     assert re.fullmatch(
-        r"Study\(rescue, 4 policies, 2 scenarios, bound [\d.]+, gap [\d.e-]+\)",
+        r"Study\(rescue, 4 policies, 2 scenarios, bound [\d.]+, "
+        r"best known plan within [\d.e-]+ of it\)",
         repr(study_of("rescue")),
     )
     instance = study_of("rescue").cases[0].instance

@@ -442,7 +442,7 @@ def shares_of(study: Study) -> dict[str, Estimate]:
 
 
 def brief(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield system and sizes of a study, and of a single instance its bound with the proven gap."""
+    """Yield system and sizes of a study, and of one instance its bound with the gap of its plan."""
     first = cases[0]
     yield first.system.name
     if len(cases) > 1:
@@ -452,4 +452,4 @@ def brief(cases: Sequence[Case]) -> Iterator[str]:
     if len(cases) == 1:
         yield f"bound {first.benchmark.bound:.4g}"
         if isfinite(first.benchmark.gap):
-            yield f"gap {first.benchmark.gap:.2g}"
+            yield f"best known plan within {first.benchmark.gap:.2g} of it"

@@ -112,12 +112,15 @@ def _print_lines(found: "Reproduction") -> None:
     lines = [(one.paper_figure.heading, line) for one in found.outcomes for line in one.lines]
     order = {"differs": 0, UNRESOLVED: 1, "agrees": 2}
     lines.sort(key=lambda pair: order.get(pair[1]["verdict"], 3))
+    # Rows that differ in their setting alone would look the same.
+    more = ["setting"] if any(line["setting"] for _, line in lines) else []
     show.table(
         "",
-        ["what", "figure", "verdict", "published", "computed"],
+        ["what", "figure", "verdict", "published", "computed", *more],
         (
             [line["what"], heading, line["verdict"]]
             + [said.partition(" (")[0] for said in in_words(line)]
+            + [line[name] for name in more]
             for heading, line in lines
         ),
         left=3,

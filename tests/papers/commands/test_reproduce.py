@@ -34,6 +34,16 @@ def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
     }
 
 
+def test_lines_that_differ_in_their_setting_alone_say_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["reproduce", "rescue", "--figure", "3", "--quick", "--workers", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if line.startswith("what")).endswith("setting")
+    rows = [line.split()[-1] for line in lines if line.startswith("utilisation gained")]
+    assert rows == ["unguarded", "guarded"]
+
+
 def test_json_holds_what_the_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*TABLE, "--json", "--out", str(tmp_path)]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""What training leaves of TapFinger's learners: networks, and curves over rounds of training."""
+"""What training leaves of TapFinger's learners: networks, and curves of imitation over rounds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 import edgeopt
 from edgeopt_papers.releases import Release, weights
+from edgeopt_papers.tapfinger.from_scratch import SCRATCH
 from edgeopt_papers.tapfinger.held_out import FRESH
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN
 
@@ -45,14 +46,12 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """A training of which the curve is kept.
+    """An imitation of which the curve is kept.
 
     Parameters
     ----------
     title
         What it is, for people.
-    learner
-        ``"imitation"`` or ``"mappo"``.
     setting
         Of training and validation, by the number of starts in a slot or by the tasks.
     updates
@@ -66,9 +65,8 @@ class Course:
     """
 
     title: str
-    learner: str
     setting: str = "several"
-    updates: int = 64
+    updates: int = 28
     beside: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     seeds: Sequence[int] = range(3)
@@ -84,27 +82,18 @@ _SHORT: Final = 16
 def _shipped(title: str, name: str) -> Course:
     """Return the training of a network that comes with the package."""
     setting = "single" if name == "single" else "several"
-    return Course(title, "imitation", setting, _WHOLE, seeds=(0,))
+    return Course(title, setting, _WHOLE, seeds=(0,))
 
 
 def _imitated(title: str, preset: str = "small", setting: str = "several") -> Course:
     beside = "imitated" if preset != "small" and setting == "several" else ""
-    return Course(title, "imitation", setting, _SHORT, beside, {"preset": preset})
-
-
-def _tried(title: str, setting: str = "single", **options: Any) -> Course:
-    beside = f"tried-{setting}" if options else ""
-    return Course(title, "mappo", setting, _SHORT, beside, options)
+    return Course(title, setting, _SHORT, beside, {"preset": preset})
 
 
 COURSES: Final[Mapping[str, Course]] = {
     "imitation-several": _shipped("imitation", "several"),
     "imitation-single": _shipped("imitation", "single"),
     "imitation-unknown": _shipped("imitation, durations unknown", "unknown"),
-    "mappo-after": Course("policy optimisation after imitation", "mappo",
-                          options={"begin": "imitation", "entropy": 0.0}),
-    "mappo-several": Course("policy optimisation", "mappo"),
-    "mappo-single": Course("policy optimisation", "mappo", "single"),
     "imitated": _imitated("as it is"),
     "imitated-no_han": _imitated("no attention over the graph", "no_han"),
     "imitated-no_pointer": _imitated("no pointer", "no_pointer"),
@@ -113,18 +102,8 @@ COURSES: Final[Mapping[str, Course]] = {
     "imitated-no_pointer-pointer": _imitated("no pointer, figure 14", "no_pointer", "pointer"),
     "imitated-no_self_loops": _imitated("nodes do not hear themselves", "no_self_loops"),
     "imitated-no_void_place": _imitated("no place that names nobody", "no_void_place"),
-    "tried-single": _tried("as it is"),
-    "tried-own": _tried("critic of each cluster (paper)", critic="own"),
-    "tried-all": _tried("critic of all pending tasks (paper)", critic="all"),
-    "tried-shared": _tried("critic on the actor's graph", critic="shared"),
-    "tried-unscaled": _tried("returns not scaled", scaled=False),
-    "tried-no_void_place": _tried("no place that names nobody", preset="no_void_place"),
-    "tried-several": _tried("as it is", "several"),
-    "tried-per_round": _tried("discounts in every round", "several", per_slot=False),
 }  # fmt: skip
-"""Trainings by key. Parts of the network are left out in imitation, which comes near its teacher;
-what only policy optimisation has is changed where it learns from scratch, with one start in a slot.
-There every round ends a slot, so discounts by round need several starts."""
+"""Trainings by key; ablations leave out parts of the network."""
 
 
 def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
@@ -139,7 +118,7 @@ def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
         rows = Checkpoint.load(path, system="tapfinger").curve
     else:
         made: Any = learner(
-            course.learner, seed=seed, updates=course.updates, setting=course.setting,
+            "imitation", seed=seed, updates=course.updates, setting=course.setting,
             **course.options,
         )  # fmt: skip
         out = folder / f"{key}-{seed}"
@@ -201,14 +180,18 @@ def summary(table: pd.DataFrame, *, last: bool = True) -> pd.DataFrame:
     """Summarise the seeds of every course, after its `last` rounds or at every evaluation.
 
     The columns are course, setting, rounds, seeds, and of the mean flow times on the validation
-    seeds, in slots, ``flow``, the median, ``least`` and ``most``.
+    seeds, in slots, ``flow``, the median, ``least`` and ``most``; and medians of ``steps`` and
+    ``seconds``, if there are such columns.
     """
+    also: Any = {name: (name, "median") for name in ("steps", "seconds") if name in table}
     ends = table.groupby("course")["rounds"].transform("max")
     kept = table[table["rounds"] == ends] if last else table
     by = kept.groupby(["course", "setting", "rounds"], sort=False)
-    return by.agg(
-        seeds=("seed", "size"), flow=("flow", "median"), least=("flow", "min"), most=("flow", "max")
-    ).reset_index()
+    found: pd.DataFrame = by.agg(
+        seeds=("seed", "size"), flow=("flow", "median"), least=("flow", "min"),
+        most=("flow", "max"), **also,
+    ).reset_index()  # fmt: skip
+    return found
 
 
 RELEASES: Final = (
@@ -219,5 +202,6 @@ RELEASES: Final = (
     SHOWN,
     FRESH,
     TRAINING,
+    SCRATCH,
 )
 """All of TapFinger's."""

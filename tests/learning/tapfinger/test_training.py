@@ -23,6 +23,8 @@ from edgeopt.learning.tapfinger.network import (
 )
 from edgeopt.learning.tapfinger.runs import Runs, Teacher
 from edgeopt.online.tapfinger import ReservationSpt
+from edgeopt.studies import find_system
+from edgeopt.studies.learners import find_learner
 from tests.draws import LEAN, every
 from tests.learning.tapfinger.rounds import INSTANCES, SIZES, drawn, rounds, weights
 
@@ -32,8 +34,8 @@ pytestmark = pytest.mark.trains
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
 from edgeopt.learning.networks import ppo_loss  # noqa: E402
-from edgeopt.learning.tapfinger import critic, imitation, mappo, training  # noqa: E402
-from edgeopt.learning.tapfinger.aggregates import aggregates  # noqa: E402
+from edgeopt.learning.tapfinger import imitation, mappo, training  # noqa: E402
+from edgeopt.learning.tapfinger.aggregates import COMING, SOON, aggregates  # noqa: E402
 from edgeopt.learning.tapfinger.critic import Critic  # noqa: E402
 from edgeopt.learning.tapfinger.imitation import Imitation  # noqa: E402
 from edgeopt.learning.tapfinger.mappo import Mappo, Options  # noqa: E402
@@ -322,6 +324,10 @@ def test_learners_by_name():
         if name == "imitation":
             told = "durations" if teacher == "known" else "nothing"
             assert made.about()["settings"]["told"] == told
+    entry = find_learner(find_system("tapfinger"), "mappo")
+    for told, credit in (("yes", "team"), ("no", "own")):
+        options = entry.make(seed=0, updates=2, told=told, credit=credit).options
+        assert (options.told, options.credit) == (told == "yes", credit)
     with pytest.raises(OptionError, match="preset"):
         training.learner("mappo", preset="none")
     with pytest.raises(OptionError, match="starts and setting cannot be given together"):
@@ -370,7 +376,7 @@ def states(rounds_of=6):
 
 @pytest.mark.parametrize("told", [True, False])
 def test_the_critic_reads_what_a_plain_loop_counts(told):
-    soon, coming, counted = critic.SOON.tolist(), critic.COMING.tolist(), 0
+    soon, coming, counted = SOON.tolist(), COMING.tolist(), 0
     for state in states():
         (E, N), K = state.cluster.shape, state.kind.shape[1]
         read = aggregates(state, told=told)

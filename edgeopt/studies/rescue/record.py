@@ -150,7 +150,12 @@ SYSTEM = System(
         from_raw=from_raw,
         describe=_describe,
     ),
-    objective=Objective("profit"),
+    objective=Objective(
+        "profit",
+        definition="Profit is in the unit of the instance's own profits. Those that are modelled "
+        "have none: the weight of a device, times how far its model is from its best accuracy, "
+        "relatively, times a logarithm of the work done.",
+    ),
     constraint=Constraint(
         "reserved task", count=lambda instance: len(instance.reserved), verb=("fails", "failed")
     ),

@@ -14,6 +14,7 @@ from edgeopt.bounds.intervals import Spread
 from edgeopt.studies.system import DIMENSIONLESS
 from edgeopt.studies.wording import (
     NO_BOUND,
+    counted,
     gap_said,
     interval,
     limit_said,
@@ -309,7 +310,7 @@ def of_case(case: Case) -> Standings:
         if not case.constraints:
             violations = f"has no {name} to {plain(verb)}"
         elif row["violated"] > 0:
-            lost = f"{number(row['violated'], 2)} of {plural(case.constraints, name)}"
+            lost = f"{counted(row['violated'])} of {plural(case.constraints, name)}"
             violations = f"{verb} {lost} per run ({portion(row['violated_share'], 0)})"
         else:
             violations = f"{verb} no {name} in any run"

@@ -148,11 +148,16 @@ def gap_said(row: Mapping[Any, Any], *, digits: int = 3, ends: bool = False) -> 
     return f"{said} ({more})" if more else said
 
 
+def counted(count: float) -> str:
+    """Write how many there are per run, to a tenth below 100."""
+    return number(float(count), 2 + (count >= 10))
+
+
 def violated_said(count: float, total: float) -> str:
     """Write violated constraints per run: ``9.2 of 16 (58 %)``, or ``0``."""
     if not count > 0 or not total > 0:
         return number(float(count), 2)
-    return f"{number(float(count), 2)} of {number(total, 3)} ({portion(count / total, 0)})"
+    return f"{counted(count)} of {number(total, 3)} ({portion(count / total, 0)})"
 
 
 def with_article(label: str) -> str:

@@ -63,8 +63,8 @@ class Side:
         right = "" if np.isposinf(self.upper) else f" <= {self.upper:.10g}"
         if self.lower == self.upper:
             left, right = "", f" = {self.upper:.10g}"
-        size = max(1.0, abs(self.value))
-        told = self.violation > TIGHT * size  # less is rounding
+        sizes = np.abs([self.value, self.lower, self.upper])
+        told = self.violation > TIGHT * sizes.max(where=np.isfinite(sizes), initial=0.0)
         broken = f"   broken by {self.violation:.6g}" if told else ""
         return f"{self.label}:  {left}({value}){right}{broken}"
 

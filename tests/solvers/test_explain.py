@@ -61,6 +61,7 @@ def test_a_side_that_is_missed_by_rounding_is_not_broken() -> None:
     assert "broken" not in str(Side("room", -np.inf, 1.0, 1.0 + 2.0**-52))
     assert "broken" not in str(Side("room", -np.inf, 1e9, 1e9 + 1e-6))
     assert str(Side("room", -np.inf, 1.0, 1.001)).endswith("broken by 0.001")
+    assert str(Side("room", -np.inf, 1e-15, 3e-15)).endswith("broken by 2e-15")
 
 
 @settings(max_examples=draws(100))

@@ -66,6 +66,8 @@ def table(
     Headings wrap before names are cut, and these before columns are left out, which is said. The
     last `apart` rows stand below a line; of more rows than `most` the first ones are printed.
     """
+    from edgeopt.studies.wording import plural
+
     columns = [printable(column) for column in columns]
     cells = [[printable(cell) for cell in row] for row in rows]
     left_out = 0 if most is None or wide else max(0, len(cells) - most)
@@ -88,14 +90,9 @@ def table(
         if apart and number == above:
             _line(["\N{BOX DRAWINGS LIGHT HORIZONTAL}" * wide_ for wide_ in widths], widths, left)
         _line(row, widths, left)
-    more = [_counted(left_out, "row")] * bool(left_out)
-    more += [_counted(len(columns) - len(widths), "column")] * (len(widths) < len(columns))
-    if more:
+    hidden = {"row": left_out, "column": len(columns) - len(widths)}
+    if more := [plural(count, noun) for noun, count in hidden.items() if count]:
         print(f"{' and '.join(more)} more with --wide")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _fitting(

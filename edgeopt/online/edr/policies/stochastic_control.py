@@ -173,15 +173,14 @@ class Scenario(Replaying):
         prices = self._prices(instance, frame, np.arange(frame.frame, last + 1))
         memory = replace(memory, price=float(prices[0]))
         room = self.room(instance)
+        if not memory.busiest:
+            # Nothing is known of requests yet.
+            room = np.minimum(room, HALF * instance.slots * instance.capacity)
         rounds = np.zeros_like(frame.remaining)
         weight = busiest_share(frame.round_work, room)
         tasks = np.flatnonzero(trainable(frame) & (weight < np.inf))
         if tasks.size == 0:
             return rounds, memory
-        if not memory.busiest:
-            # Nothing is known of requests yet.
-            room = np.minimum(room, HALF * instance.slots * instance.capacity)
-            weight = busiest_share(frame.round_work, room)
         cost = round_costs(
             instance, prices[:1], replay.energy[-1:, tasks], replay.seconds[-1:, tasks]
         )
@@ -237,16 +236,19 @@ class Scenario(Replaying):
             problem = routing(instance, seen, self.terms(memory, frame), training, np.inf)
             return solve_by_network(problem, penalties)
 
-        def cost(share: float) -> float:
-            wanted = rounds(share)
-            plan = served(wanted)
+        def cost(wanted: Floats, plan: RoutingPlan) -> float:
             each = plan.cost + float(plan.unserved.sum(axis=(0, 1)) @ lost)
             return instance.slots * each - float(worth.saves @ wanted)
 
-        if not served(whole := rounds(1.0)).unserved.any():
+        whole = rounds(1.0)
+        beside = served(whole)
+        if not beside.unserved.any():
             return whole
-        found = minimize_scalar(cost, bounds=(0.0, 1.0), method="bounded", options={"xatol": 0.02})
-        return rounds(float(found.x)) if found.fun < cost(1.0) else whole
+        found = minimize_scalar(
+            lambda share: cost(wanted := rounds(share), served(wanted)),
+            bounds=(0.0, 1.0), method="bounded", options={"xatol": 0.02},
+        )  # fmt: skip
+        return rounds(float(found.x)) if found.fun < cost(whole, beside) else whole
 
     def _expected(self, memory: ReplayMemory, frame: Frame) -> Conditions | None:
         """Return the busiest slot expected of a frame; None while nothing is known of requests."""

@@ -52,6 +52,7 @@ def wrong(system: str) -> dict[str, dict[str, str]]:
             "published": one.published,
             "corrected": one.corrected,
             "why": one.why,
+            "conversion": one.conversion,
             "instance": one.example,
             "relation": one.relation.value,
             "guaranteed": number(one.published_value, 4),
@@ -117,10 +118,20 @@ def refuted(asked: Asked) -> str:
 def errata(asked: Asked) -> str:
     """Published formulas of a paper that are wrong, beside the corrected ones."""
     [system] = asked.arguments
+    doubtful = sum(bool(one["conversion"]) for one in wrong(system).values())
+    read = (
+        "The paper was read as text that a program made of its pages, which can lose a stroke, a "
+        f"hat or a sign. {doubtful or 'None'} of {len(wrong(system))} errata could come of that"
+        f"{', and say so' if doubtful else ''}."
+    )
     rows = [
         [
             about(name, one["source"], one["published"]),
-            f"{sentence(one['corrected'])}<br>{sentence(one['why'])}",
+            "<br>".join(
+                [sentence(one["corrected"]), sentence(one["why"])]
+                + [f"Perhaps of the conversion. {sentence(one['conversion'])}"]
+                * bool(one["conversion"])
+            ),
             sentence(one["instance"]),
             one["guaranteed"],
             one["mended"],
@@ -129,7 +140,7 @@ def errata(asked: Asked) -> str:
         for name, one in wrong(system).items()
     ]
     values = ["published value", "corrected value", "true value"]
-    return table(["published", "corrected", "example", *values], rows, left=3)
+    return f"{read}\n\n{table(['published', 'corrected', 'example', *values], rows, left=3)}"
 
 
 def finding(asked: Asked) -> str:

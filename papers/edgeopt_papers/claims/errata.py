@@ -26,6 +26,9 @@ class Erratum:
         What is printed and what should be, in LaTeX or in one sentence.
     why
         What is wrong, in one sentence.
+    conversion
+        Why it could be damage of the text that the paper was read as, which a program made of its
+        pages; empty where it could not, as in prose, or where the same is printed twice.
     example
         The smallest example, in words.
     published_value, corrected_value
@@ -46,6 +49,7 @@ class Erratum:
     published: str
     corrected: str
     why: str
+    conversion: str
     example: str
     published_value: float
     corrected_value: float

@@ -1,5 +1,6 @@
 """Errata: what is printed is wrong on the example, what is corrected is right, as by hand."""
 
+import importlib
 import math
 from fractions import Fraction
 
@@ -81,6 +82,29 @@ BY_HAND = {
     "tapfinger.headline.published": (100 * 2 / 7, 25.05256, 25.05256),
     "tapfinger.tiresias.published": (11.96 - 11.98 / 2, 5.30 - 13.95 / 2, 0),
 }
+
+
+CONVERTED = {
+    "idn.budget.published",
+    "oinc.equation2.units",
+    "oinc.equation5.published",
+    "edr.rounds.published",
+    "edr.rate.published",
+    "edr.algorithm2.range.published",
+    "tapfinger.algorithm1.published",
+    "tapfinger.algorithm1.endless",
+    "tapfinger.equation11.published",
+}
+"""What could be damage of the conversion of the papers to text, by their text."""
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_erratum_says_whether_the_conversion_may_have_made_it(system):
+    found = errata(system)
+    paper = importlib.import_module(f"edgeopt_papers.{system}.claims.evaluation").claim.__self__
+    assert all("conversion" in words for words in paper.errata.values())
+    doubtful = {id for id, one in found.items() if one.conversion}
+    assert doubtful == {id for id in CONVERTED if id.startswith(f"{system}.")}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

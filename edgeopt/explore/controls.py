@@ -113,8 +113,9 @@ def moved_to(record: System, source: str, address: Mapping[str, str]) -> Moved:
             if one.low <= number <= one.high:
                 numbers[one.name] = number
     known = policies(record).values()
-    wanted = [name for name in str(address.get("policies", "")).split(",") if name in known]
-    return of_numbers(record, source, numbers, wanted or live_of(record).policies)
+    asked = set(str(address.get("policies", "")).split(",")) & set(known)
+    wanted = asked or set(live_of(record).policies)
+    return of_numbers(record, source, numbers, [name for name in known if name in wanted])
 
 
 def of_numbers(record: System, source: str, numbers: Mapping[str, float], names: Any) -> Moved:

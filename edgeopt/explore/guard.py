@@ -6,12 +6,14 @@ not the right Host or Origin.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import runpy
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
@@ -54,8 +56,22 @@ def guarded(application: Application) -> Application:
 @contextlib.asynccontextmanager
 async def _guard(application: Any) -> AsyncIterator[None]:
     """Stand before every middleware: those of marimo for language servers answer by themselves."""
-    application.middleware_stack = guarded(application.middleware_stack)
+    command = _command(sys.argv)
+    page = application.middleware_stack
+    if command:
+        from edgeopt.explore.first import result, with_result
+
+        page = with_result(page, command)
+        asyncio.get_running_loop().run_in_executor(None, result, command, {})  # fills caches
+    application.middleware_stack = guarded(page)
     yield
+
+
+def _command(arguments: Sequence[str]) -> dict[str, str]:
+    """Return what `edgeopt explore` says of the page: system, and instance."""
+    said = arguments[arguments.index("--") + 1 :] if "--" in arguments else []
+    names = [name.removeprefix("--") for name in said[::2]]
+    return dict(zip(names, said[1::2], strict=True))
 
 
 def main() -> None:

@@ -60,6 +60,15 @@ class IntervalLoad(NamedTuple):
         Indices of the tasks whose windows lie inside.
     demand, offer
         What they need together and what the interval offers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edf import demand_criterion
+    >>> end, demand, offer = np.array([1, 2]), np.array([3.0, 4.0]), np.full(3, 2.0)
+    >>> load = demand_criterion(np.array([0, 0]), end, demand, offer)
+    >>> load.tasks, load.demand - load.offer
+    ((0, 1), 1.0)
     """
 
     first: int

@@ -61,7 +61,18 @@ class Usual(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Field:
-    """What is declared of a field; see `field`."""
+    """What is declared of a field; see `field`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances import fields_of
+    >>> from edgeopt.instances.rescue import RescueInstance
+    >>> capacity = next(one for one in fields_of(RescueInstance) if one.name == "capacity")
+    >>> capacity.axes, capacity.unit, capacity.symbol
+    (('server', 'slot'), 'TMAC/slot', 'c_k(t)')
+    >>> capacity.title
+    'capacity'
+    """
 
     axes: tuple[str, ...]
     doc: str
@@ -329,6 +340,19 @@ def field(
         Sizes of entries beyond which the instance notes that another unit may be meant.
     parts
         What to do about entries that must be whole and are not.
+
+    Examples
+    --------
+    >>> from edgeopt.instances import Floats, Record, field
+    >>> class Site(Record):
+    ...     power: Floats = field("hour", unit="W", least=0, doc="Power drawn.")
+    ...
+    >>> Site([2, 3]).power
+    array([2., 3.])
+    >>> Site([2, -3])
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: power[1] = -3.0: must not be negative
     """
     declared = Field(
         axes, doc, unit, symbol, above, least, most, message, infinite, of, default, fill, prepare,

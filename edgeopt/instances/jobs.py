@@ -94,6 +94,16 @@ class Jobs:
         The midnight from which seconds count, a timestamp, or None if times were numbers.
     notes
         What was read, left out, and why.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt.instances import Jobs
+    >>> table = pandas.DataFrame({"sent": [0, 60], "ran": [65, 30], "who": ["b", "a"]})
+    >>> seconds = {"sent": "s", "ran": "s"}
+    >>> jobs = Jobs.read(table, arrival="sent", duration="ran", group="who", units=seconds)
+    >>> jobs.end, jobs.group.tolist()
+    (array([65., 90.]), ['b', 'a'])
     """
 
     arrival: Floats

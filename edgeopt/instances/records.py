@@ -42,18 +42,55 @@ def fields_of(record: type[Record]) -> tuple[Field, ...]:
     Returns
     -------
     Declarations, in the order of the constructor.
+
+    Examples
+    --------
+    >>> from edgeopt.instances import fields_of
+    >>> from edgeopt.instances.rescue import ReservedTasks
+    >>> [(one.name, one.unit) for one in fields_of(ReservedTasks)]
+    [('server', '1'), ('start', 'slot'), ('end', 'slot'), ('demand', 'TMAC')]
     """
     return record._fields
 
 
 def rule(method: _Rule) -> _Rule:
-    """Mark a method that checks fields together: they are checked in the order of the class."""
+    """Mark a method that checks fields together: they are checked in the order of the class.
+
+    Examples
+    --------
+    >>> from edgeopt.errors import InstanceError
+    >>> from edgeopt.instances import Record, field, rule
+    >>> class Band(Record):
+    ...     low: float = field(unit="Hz", doc="Lower end.")
+    ...     high: float = field(unit="Hz", doc="Upper end.")
+    ...
+    ...     @rule
+    ...     def _order(self) -> None:
+    ...         if self.low > self.high:
+    ...             raise InstanceError("low", "must not exceed high", value=self.low)
+    ...
+    >>> Band(3.0, 2.0)
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: low = 3.0: must not exceed high
+    """
     method._rule = True  # type: ignore[attr-defined]
     return method
 
 
 class Size(property):
-    """The length of an axis, as an attribute of the instance; `repr` shows it."""
+    """The length of an axis, as an attribute of the instance; `repr` shows it.
+
+    Examples
+    --------
+    >>> from edgeopt.instances import Names, Record, Size, field
+    >>> class Sites(Record):
+    ...     host: Names = field("site", doc="Name of a machine.")
+    ...     count = Size("site", "Number of sites.")
+    ...
+    >>> Sites(("ada", "bob", "eve")).count
+    3
+    """
 
     def __init__(self, axis: str, doc: str) -> None:
         super().__init__(lambda record: record._sizes[axis], doc=doc)
@@ -102,6 +139,20 @@ class Record:
     ``axes`` gives each axis a letter for shapes in docstrings, where axes of one letter are of one
     length and a number is that length itself; ``empty`` names the axes that may have no entry;
     ``prefix`` stands before the names of fields in errors.
+
+    Examples
+    --------
+    >>> from edgeopt.instances import Names, Record, field
+    >>> class Sites(Record, axes={"site": "J"}):
+    ...     host: Names = field("site", doc="Name of a machine.")
+    ...     power: float = field(unit="W", least=0, doc="Power of each.")
+    ...
+    >>> Sites(("ada", "bob"), 20.0)
+    Sites(site=2)
+    >>> Sites(("ada", "bob"), -1.0)
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: power = -1.0: must not be negative
     """
 
     _axes: ClassVar[Mapping[str, str | int]] = {}

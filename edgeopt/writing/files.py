@@ -48,6 +48,21 @@ def target_of(path: str | os.PathLike[str], *, force: bool = True) -> Path:
     OutputError
         If something else than a regular file is there, if it may not be replaced, or if its folder
         does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from edgeopt.errors import OutputError
+    >>> from edgeopt.writing import target_of
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(target_of(f"{folder}/new.csv").name)
+    ...     try:
+    ...         target_of(f"{folder}/missing/new.csv")
+    ...     except OutputError as error:
+    ...         print(str(error).rpartition(": ")[2])
+    ...
+    new.csv
+    the directory does not exist
     """
     try:
         target = Path(os.path.realpath(path))

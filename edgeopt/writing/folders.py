@@ -37,6 +37,17 @@ class Folder:
     ------
     OutputError
         If it is not a folder, cannot be made, or lacks the marker and `force` is not given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from edgeopt.writing import Folder
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = Folder(f"{place}/report", "study")
+    ...     written = folder.write("note.txt", "kept whole")
+    ...     print(folder.marked, written.read_text())
+    ...
+    True kept whole
     """
 
     def __init__(self, path: str | os.PathLike[str], command: str, *, force: bool = False) -> None:

@@ -18,14 +18,15 @@ from edgeopt.instances.rescue import data as rescue
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import data as tapfinger
 from edgeopt.instances.tapfinger import from_jobs
-from edgeopt.instances.traces.columns import read_iteration_times
+from edgeopt.instances.traces import series
+from edgeopt.instances.traces.columns import read_accuracy, read_iteration_times
 from tests.fuzz.driver import Case, check, count, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-QUARTERS = [traces.series.quarter_name(q) for q in range(84)]
+QUARTERS = [series.quarter_name(q) for q in range(84)]
 
 
 def lists(path: Any, **columns: str) -> Any:
@@ -57,25 +58,25 @@ READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
         traces.read_points, "NAME,LATITUDE,LONGITUDE\nCafé,-37.8,144.9\n\"a, b\",-37.9,144.8\n",
     ),
     "price": (
-        traces.read_hourly_price,
+        series.read_hourly_price,
         "date,hour,HOEP\n20/06/2016,1,0.5\n20/06/2016,2,-0.25\n20/06/2016,3,1e-3\n",
     ),
     "load": (
-        traces.read_hourly_load,
+        series.read_hourly_load,
         "date_time,cleaned demand (MW)\n2023-06-19 00:00:00,9000\n2023-06-19 01:00:00,9100.5\n"
         "2023-06-19 02:00:00,9200\n",
     ),
     "passengers": (
-        traces.read_passengers,
+        series.read_passengers,
         f"station NLC,AEI,{','.join(QUARTERS)}\n"
         + "".join(f"{code},{kind}{',3' * 84}\n" for code in (500, 501) for kind in "AEI"),
     ),
-    "stations": (traces.read_station_names, "tfl_nlc_id,name\n500,Acton Town\n501,Barbican\n"),
+    "stations": (series.read_station_names, "tfl_nlc_id,name\n500,Acton Town\n501,Barbican\n"),
     "iterations": (
         read_iteration_times, "worker,time,batch_time_norm\n0,1,0.5\n0,2,0.6\n1,1,0.7\n",
     ),
     "accuracy": (
-        traces.read_accuracy,
+        read_accuracy,
         "model,fog,fog,snow\nseverity,1,2,1\nStandard,0.9,0.8,0.7\nB,1,0,0.5\n",
     ),
     "links": (

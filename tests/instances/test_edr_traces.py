@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.traces import (
-    read_fields,
+from edgeopt.instances.traces import read_fields
+from edgeopt.instances.traces.series import (
+    HourlySeries,
+    quarter_name,
     read_hourly_load,
     read_hourly_price,
     read_passengers,
     read_station_names,
     week_of,
 )
-from edgeopt.instances.traces.series import HourlySeries, quarter_name
 
 PRICE = """date,hour,HOEP,TOU
 30/06/2016,23,0.02,0

@@ -12,7 +12,7 @@ from edgeopt.instances.oinc import from_bundled, from_raw, generate
 from edgeopt.instances.oinc.data import measure, read_tables, stretches
 from edgeopt.instances.oinc.jobs import draw_drift
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.traces import IterationTimes
+from edgeopt.instances.traces.columns import IterationTimes
 from tests.instances.raw_files import check_bad_file, check_tables
 
 OWN = ["seconds.csv", "stretches.csv"]

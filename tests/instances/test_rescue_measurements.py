@@ -8,7 +8,7 @@ from edgeopt.instances.rescue import data as measurements
 from edgeopt.instances.rescue import from_bundled, from_raw
 from edgeopt.instances.rescue.data import measure, read_tables, run_lengths
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.traces import IterationTimes
+from edgeopt.instances.traces.columns import IterationTimes
 from tests.instances.raw_files import check_bad_file, check_tables
 
 TABLES = ["drift.csv", "run_lengths.csv", "sites.csv", "users.csv"]

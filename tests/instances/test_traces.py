@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.traces import read_accuracy, read_points
-from edgeopt.instances.traces.columns import read_iteration_times
+from edgeopt.instances.traces import read_points
+from edgeopt.instances.traces.columns import read_accuracy, read_iteration_times
 
 TIMES = ",worker,gpu,time,batch_time_norm\n0,0,25,1,476\n1,1,25,1,509.5\n2,0,25,11,468\n"
 SITES = 'SITE_ID,LATITUDE,LONGITUDE,NAME\n1,-37.8,144.9,"a, b"\n2,-37.9,145.0,c\n'

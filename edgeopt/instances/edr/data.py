@@ -10,16 +10,7 @@ from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE
 from edgeopt.instances.edr.generate import drafted, finish
 from edgeopt.instances.tables import FOLDER, write_table
-from edgeopt.instances.traces import (
-    read_columns,
-    read_fields,
-    read_hourly_load,
-    read_hourly_price,
-    read_passengers,
-    read_points,
-    read_station_names,
-    week_of,
-)
+from edgeopt.instances.traces import read_columns, read_fields, read_points
 from edgeopt.instances.traces.columns import (
     LOAD,
     PASSENGERS,
@@ -28,7 +19,17 @@ from edgeopt.instances.traces.columns import (
     read_matrix,
     source_paths,
 )
-from edgeopt.instances.traces.series import FIRST_QUARTER, QUARTERS, WEEK_HOURS, quarter_name
+from edgeopt.instances.traces.series import (
+    FIRST_QUARTER,
+    QUARTERS,
+    WEEK_HOURS,
+    quarter_name,
+    read_hourly_load,
+    read_hourly_price,
+    read_passengers,
+    read_station_names,
+    week_of,
+)
 from edgeopt.instances.validate import check_sizes, check_span, frozen_array, path_of
 from edgeopt.options import check_real, check_room, check_whole, generator
 
@@ -158,6 +159,12 @@ def from_bundled(**options: Any) -> EdrInstance:
     Returns
     -------
     An instance from the traces that come with the package.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import from_bundled
+    >>> from_bundled(sites=2, frames=24)
+    EdrInstance(frames=24, slots=12, sites=2, tasks=60, types=4)
     """
     return build(read_tables(FOLDER), **options)
 
@@ -190,6 +197,15 @@ def from_raw(
         If a file is missing or has a bad entry, named by file, column and line.
     OptionError
         As in `build`, and if a week is not on record or clocks change in it.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import from_raw
+    >>> from_raw("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: no/such/folder: holds none of the public files that this
+        is made of (electricity_price/ontario_price2016.csv, ...
     """
     return build(measure(directory, price_week=price_week, load_week=load_week), **options)
 

@@ -24,6 +24,15 @@ class EdrDistribution(Record, prefix="distribution."):
     Notes
     -----
     The paper gives the channel; the prices are those of `generate` in place of its traces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import EdrDistribution, small
+    >>> distribution = EdrDistribution(reuse="none")
+    >>> redrawn = distribution.redrawn(small(1), np.random.default_rng(0))
+    >>> redrawn.price.shape, float(redrawn.price.mean() / small(1).price.mean())
+    ((2,), 1.1745974958778058e-05)
     """
 
     reuse: Literal["group", "per_receiver", "none"] = field(

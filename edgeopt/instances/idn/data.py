@@ -212,6 +212,12 @@ def from_bundled(**options: Any) -> IdnInstance:
     Returns
     -------
     An instance from the traces that come with the package.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import from_bundled
+    >>> from_bundled()
+    IdnInstance(nodes=23, models=600, tasks=20, types=40, horizon=56, alpha=1)
     """
     return build(read_tables(FOLDER), **options)
 
@@ -236,6 +242,15 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> IdnInstance:
         If a file is missing or has a bad entry, named by file, column and line.
     OptionError
         As in `build`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import from_raw
+    >>> from_raw("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: no/such/folder: holds none of the public files that this
+        is made of (topologies/topohub_sndlib/geant.gml, ...
     """
     return build(measure(directory), **options)
 

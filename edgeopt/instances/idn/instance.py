@@ -130,6 +130,14 @@ class Ranking:
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, equations (6) and (11).
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> ranking = small(1).ranking
+    >>> options = ranking.options(0)
+    >>> ranking.node[options], ranking.model[options], ranking.cost[options].round(1)
+    (array([2, 0]), array([1, 1]), array([2., 2.]))
     """
 
     first: Integers

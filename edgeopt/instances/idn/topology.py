@@ -313,6 +313,23 @@ def from_topology(
         If a name is given, but neither a directory nor the package topohub.
     OptionError
         If a latency is negative.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.instances.idn import from_topology
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "map.gml"
+    ...     size = path.write_text('''graph [
+    ...         node [ id 0 label "Rome" ] node [ id 1 label "Oslo" ] node [ id 2 label "Nice" ]
+    ...         edge [ source 0 target 2 dist 500 ] edge [ source 2 target 1 dist 2000 ] ]''')
+    ...     network = from_topology(path)
+    ...
+    >>> network.names, network.tier
+    (('cloud', 'Nice', 'Oslo', 'Rome'), array([0, 1, 4, 4]))
+    >>> network.latency
+    array([40., 20.,  5.])
     """
     check_kind("source", source, str, os.PathLike)
     text = str(source)

@@ -10,6 +10,5 @@ from edgeopt.instances.oinc.channel import link_rates
 from edgeopt.instances.oinc.data import from_bundled, from_raw
 from edgeopt.instances.oinc.generate import generate, small
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import Drift
 
-__all__ = ["Drift", "OincInstance", "from_bundled", "from_raw", "generate", "link_rates", "small"]
+__all__ = ["OincInstance", "from_bundled", "from_raw", "generate", "link_rates", "small"]

@@ -14,13 +14,14 @@ from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_scen
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.tables import FOLDER, write_table
-from edgeopt.instances.traces import read_accuracy, read_columns
+from edgeopt.instances.traces import read_columns
 from edgeopt.instances.traces.columns import (
     COUNT,
     FRACTION,
     JOBS,
     POSITIVE,
     elapsed_times,
+    read_accuracy,
     read_jobs,
     read_matrix,
     source_paths,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from edgeopt.arrays import Flags, Floats, Ints
     from edgeopt.instances.oinc.channel import Channel
-    from edgeopt.instances.traces import IterationTimes
+    from edgeopt.instances.traces.columns import IterationTimes
 
 CLASSIFIER: Final = "Standard"
 """Classifier whose accuracy under drift is taken: the one trained without a thought of it."""
@@ -122,6 +123,12 @@ def from_bundled(**options: Any) -> OincInstance:
     Returns
     -------
     An instance from the traces that come with the package.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import from_bundled
+    >>> from_bundled()
+    OincInstance(slots=200, devices=40, sites=12, jobs=19)
     """
     return build(read_tables(FOLDER), **options)
 
@@ -146,6 +153,15 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> OincInstance:
         If a file is missing or has a bad entry, named by file, column and line.
     OptionError
         As in `build`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import from_raw
+    >>> from_raw("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: no/such/folder: holds none of the public files that this
+        is made of (cifar10c_robustness/unaggregated_results.csv, ...
     """
     return build(measure(directory), **options)
 

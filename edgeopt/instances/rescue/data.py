@@ -18,21 +18,17 @@ from edgeopt.instances.rescue.generate import (
 from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.profit_models import LogProfit
 from edgeopt.instances.tables import FOLDER, write_table
-from edgeopt.instances.traces import (
-    Accuracy,
-    IterationTimes,
-    read_accuracy,
-    read_columns,
-    read_points,
-    read_rows,
-)
+from edgeopt.instances.traces import read_columns, read_points, read_rows
 from edgeopt.instances.traces.columns import (
     COUNT,
     FRACTION,
     JOBS,
     SEVERITY,
+    Accuracy,
+    IterationTimes,
     elapsed_times,
     great_circle_kilometres,
+    read_accuracy,
     read_jobs,
     source_paths,
 )
@@ -213,6 +209,15 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> RescueInstanc
         If a file is missing or has a bad entry, named by file, column and line.
     OptionError
         As in `build`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import from_raw
+    >>> from_raw("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: no/such/folder: holds none of the public files that this
+        is made of (cifar10c_robustness/unaggregated_results.csv, ...
     """
     return build(measure(directory), **options)
 

@@ -112,6 +112,21 @@ class ProfitModel(ABC):
 
     A model is a frozen dataclass whose fields are its parameters: arrays, numbers or text. It is
     saved and fingerprinted by them, and rebuilt by passing them to its constructor.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import ProfitModel
+    >>> @dataclass(frozen=True)
+    ... class PerSlot(ProfitModel):
+    ...     rate: float
+    ...     shape = (1, 1, 1, 1, 3)
+    ...     def block(self, slots):
+    ...         return self.rate * np.arange(1.0, 4.0).reshape(1, 1, 1, 1, 3)
+    ...
+    >>> PerSlot(0.5).block(slice(0, 1)).ravel(), PerSlot(0.5).parameters()
+    (array([0.5, 1. , 1.5]), {'rate': 0.5})
     """
 
     dimensions: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -168,7 +183,19 @@ _AXES: Final = {"device": "J", "server": "K", "slot": "T"}
 
 
 class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
-    """Accuracy gap times a logarithm of the work done, zero past the time budget."""
+    """Accuracy gap times a logarithm of the work done, zero past the time budget.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import LogProfit
+    >>> profit = LogProfit(
+    ...     weight=[2.0], accuracy=[0.5], best_accuracy=0.9, decay=[0.1], trained=[-1],
+    ...     gain=[0.3], curvature=[1.0], capacity=[[1.0, 1.0, 1.0]], budget=[[2]],
+    ...     max_duration=3,
+    ... )
+    >>> profit.block(slice(0, 1)).ravel().round(3)
+    array([0.207, 0.328, 0.   ])
+    """
 
     weight: Floats = field(
         "device", unit="profit", symbol="w_j", least=0,
@@ -291,6 +318,15 @@ class LogFit(NamedTuple):
     at_bound
         Whether b ended at an end of its interval, where only the product of a and b (lower end:
         the data are linear in the work) or nothing but a level (upper end) is identified.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import fit_log_profile
+    >>> work = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> fit = fit_log_profile(work, 3 * np.log1p(0.5 * work))
+    >>> round(float(fit.gain), 3), round(float(fit.curvature), 3), fit.at_bound
+    (3.0, 0.5, False)
     """
 
     gain: float

@@ -11,8 +11,6 @@ from edgeopt.writing.results import csv_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["FOLDER", "write_table"]
-
 FOLDER: Final = Path(__file__).parent  # the folder that holds the tables
 
 

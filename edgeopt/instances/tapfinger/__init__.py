@@ -15,7 +15,7 @@ from edgeopt.instances.tapfinger.durations import (
     shortest_durations,
 )
 from edgeopt.instances.tapfinger.from_durations import from_durations
-from edgeopt.instances.tapfinger.generate import Workload, generate, small
+from edgeopt.instances.tapfinger.generate import generate, small
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.later import loaded_later
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TapFingerInstance",
-    "Workload",
     "expected_durations",
     "from_bundled",
     "from_durations",

@@ -159,6 +159,12 @@ def from_bundled(**options: Any) -> TapFingerInstance:
     Returns
     -------
     An instance from the traces that come with the package.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import from_bundled
+    >>> from_bundled()
+    TapFingerInstance(clusters=3, tasks=200, kinds=3, largest=(16, 8))
     """
     return build(read_tables(FOLDER), reduced=True, **options)
 
@@ -183,6 +189,15 @@ def from_raw(directory: str | os.PathLike[str], **options: Any) -> TapFingerInst
         If a file is missing or has a bad entry, named by file, column and line.
     OptionError
         As in `build`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import from_raw
+    >>> from_raw("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: no/such/folder: holds none of the public files that this
+        is made of (tapfinger/container_seconds.csv, ...
     """
     return build(measure(directory), **options)
 

@@ -28,7 +28,7 @@ Rule: TypeAlias = "tuple[Callable[[float], bool], str]"
 
 @compact_repr
 class Fields(NamedTuple):
-    """Some columns of a file, as texts.
+    r"""Some columns of a file, as texts.
 
     Attributes
     ----------
@@ -38,6 +38,21 @@ class Fields(NamedTuple):
         Line of each row in the file, the header being line 1, N of them.
     texts
         Entries of each column, N each.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.instances.traces import read_fields
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "jobs.csv"
+    ...     size = path.write_text("user,cores\nada,2\nbob,-1\n")
+    ...     fields = read_fields(path, ["user", "cores"])
+    ...
+    >>> fields.texts["user"], fields.line
+    (['ada', 'bob'], [2, 3])
+    >>> fields.number("cores", 0, (lambda x: x > 0, "must be positive"))
+    2.0
     """
 
     path: str
@@ -92,7 +107,7 @@ def source_paths(directory: str | os.PathLike[str], system: str, *names: str) ->
 
 
 def read_columns(path: str | os.PathLike[str], rules: Mapping[str, Rule]) -> dict[str, Floats]:
-    """Read some numeric columns of a CSV file with a header; others are ignored.
+    r"""Read some numeric columns of a CSV file with a header; others are ignored.
 
     Parameters
     ----------
@@ -109,6 +124,19 @@ def read_columns(path: str | os.PathLike[str], rules: Mapping[str, Rule]) -> dic
     ------
     InstanceError
         If the file cannot be read, has no data, lacks a column, or an entry breaks its rule.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.instances.traces import read_columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "jobs.csv"
+    ...     size = path.write_text("user,cores\nada,2\nbob,4\n")
+    ...     columns = read_columns(path, {"cores": (lambda x: x > 0, "must be positive")})
+    ...
+    >>> columns["cores"]
+    array([2., 4.])
     """
     fields = read_fields(path, tuple(rules))
     rows = [
@@ -124,7 +152,7 @@ def read_matrix(path: str | os.PathLike[str], names: Sequence[str], rule: Rule) 
 
 
 def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
-    """Read some columns of a CSV file with a header as texts; others are ignored.
+    r"""Read some columns of a CSV file with a header as texts; others are ignored.
 
     Parameters
     ----------
@@ -141,6 +169,18 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
     ------
     InstanceError
         If the file cannot be read, has no data, lacks a column, or a line is too short or long.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.instances.traces import read_fields
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "jobs.csv"
+    ...     size = path.write_text("user,cores,state\nada,2,done\nbob,4,failed\n")
+    ...     print(read_fields(path, ["state", "user"]).texts)
+    ...
+    {'state': ['done', 'failed'], 'user': ['ada', 'bob']}
     """
     rows = read_rows(path)
     if not rows:
@@ -181,7 +221,7 @@ def _near(name: str, header: Sequence[str]) -> list[str]:
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
-    """Read all non-empty lines of a CSV file, with their numbers.
+    r"""Read all non-empty lines of a CSV file, with their numbers.
 
     Parameters
     ----------
@@ -196,6 +236,18 @@ def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
     ------
     InstanceError
         If the file is missing or is not UTF-8 text in CSV form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.instances.traces import read_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "jobs.csv"
+    ...     size = path.write_text("user,cores\n\nada,2\n")
+    ...     print(read_rows(path))
+    ...
+    [(1, ['user', 'cores']), (3, ['ada', '2'])]
     """
     if not os.path.exists(path_of(path)):
         raise InstanceError(os.fspath(path), "no such file")
@@ -256,7 +308,7 @@ PASSENGERS: Final[Rule] = (lambda x: x >= 0, "must be a number of passengers, at
 def read_points(
     path: str | os.PathLike[str], latitude: str = "LATITUDE", longitude: str = "LONGITUDE"
 ) -> Floats:
-    """Read geographical positions.
+    r"""Read geographical positions.
 
     Parameters
     ----------
@@ -273,6 +325,18 @@ def read_points(
     ------
     InstanceError
         If the file cannot be read or a coordinate is outside its range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from edgeopt.instances.traces import read_points
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sites.csv"
+    ...     size = path.write_text("site,LATITUDE,LONGITUDE\nnorth,-37.81,144.96\n")
+    ...     print(read_points(path))
+    ...
+    [[-37.81 144.96]]
     """
     columns = read_columns(
         path,
@@ -357,21 +421,8 @@ class Accuracy(NamedTuple):
 def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
     """Read the table of CIFAR-10-C accuracies that RobustBench publishes.
 
-    Parameters
-    ----------
-    path
-        CSV whose first line names a corruption per column, whose second line gives its severity,
-        and which then has one line per model: name, accuracies.
-
-    Returns
-    -------
-    Fractions classified correctly, shape [M, C], with the names of both axes.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, a line is incomplete, a severity is not one of 1 to 5, an
-        accuracy is not a fraction, or a model occurs twice.
+    The first line of the CSV names a corruption per column, the second its severity, 1 to 5; each
+    line after them has a model and its accuracies, fractions.
     """
     rows = read_rows(path)
     if len(rows) < 3:

@@ -40,25 +40,10 @@ class HourlySeries(NamedTuple):
 
 
 def read_hourly_price(path: str | os.PathLike[str], column: str = "HOEP") -> HourlySeries:
-    """Read hourly prices such as those of Ontario; they may be negative.
+    """Read hourly prices such as those of Ontario, $/Wh in local standard time; some are negative.
 
-    Parameters
-    ----------
-    path
-        CSV with the columns date (day/month/year), hour (1 to 24, the hour that ends then) and a
-        price in $/kWh; the clock never changes.
-    column
-        Name of the price.
-
-    Returns
-    -------
-    Prices, $/Wh, in local standard time.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, an entry is no number or time, or an hour is left out, occurs
-        twice or comes too early; with file, column and line.
+    The CSV has the columns date (day/month/year), hour (1 to 24, the hour that ends then) and a
+    price in $/kWh; its clock never changes.
     """
     fields = read_fields(path, ("date", "hour", column))
     whole: Rule = (lambda x: x in range(1, 25), "must be an hour, 1 to 24")
@@ -75,24 +60,10 @@ def read_hourly_price(path: str | os.PathLike[str], column: str = "HOEP") -> Hou
 def read_hourly_load(
     path: str | os.PathLike[str], column: str = "cleaned demand (MW)"
 ) -> HourlySeries:
-    """Read hourly loads of a grid, such as the cleaned ones of the United States.
+    """Read hourly loads of a grid, such as the cleaned ones of the United States, MW.
 
-    Parameters
-    ----------
-    path
-        CSV with the columns date_time (year-month-day hour:minute:second, in universal time) and a
-        load in MW.
-    column
-        Name of the load.
-
-    Returns
-    -------
-    Loads, MW, in universal time.
-
-    Raises
-    ------
-    InstanceError
-        As `read_hourly_price`, and if a load is negative.
+    The CSV has the columns date_time (year-month-day hour:minute:second, in universal time) and a
+    load in MW.
     """
     fields = read_fields(path, ("date_time", column))
 
@@ -104,27 +75,9 @@ def read_hourly_load(
 
 
 def week_of(series: HourlySeries, monday: str, zone: str | None = None) -> Floats:
-    """Cut a week out of a series, by local hour.
+    """Cut the week from a Monday, 0 h local time, out of a series, shape [168].
 
-    Parameters
-    ----------
-    series
-        The series.
-    monday
-        First day of the week, year-month-day.
-    zone
-        Time zone in which the week begins, such as ``"America/Chicago"``, for a series in universal
-        time; None for a series in local time.
-
-    Returns
-    -------
-    Values of the hours from Monday 0 h, local time, shape [168].
-
-    Raises
-    ------
-    OptionError
-        If the day is no Monday, the zone is unknown, clocks change during the week, or the series
-        does not cover it.
+    A series in universal time needs the zone in which the week begins, ``"America/Chicago"``.
     """
     try:
         day = date.fromisoformat(monday)
@@ -210,23 +163,10 @@ class Passengers(NamedTuple):
 
 
 def read_passengers(path: str | os.PathLike[str]) -> Passengers:
-    """Read who enters the stations of the London Underground on a typical weekday.
+    """Read who enters the stations of the London Underground on a typical weekday, [S, 84].
 
-    Parameters
-    ----------
-    path
-        CSV with the columns station NLC, AEI (A: entering, E: leaving, I: changing trains) and one
-        for each quarter of an hour, 0500-0515 to 0145-0200.
-
-    Returns
-    -------
-    Passengers by station and quarter of an hour, shape [S, 84].
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, a column is missing, a count is no number or negative, a kind is
-        unknown, or a station occurs twice; with file, column and line.
+    The CSV has the columns station NLC, AEI (A: entering, E: leaving, I: changing trains) and one
+    for each quarter of an hour, 0500-0515 to 0145-0200.
     """
     quarters = [quarter_name(q) for q in range(QUARTERS)]
     fields = read_fields(path, ("station NLC", "AEI", *quarters))
@@ -248,22 +188,7 @@ def read_passengers(path: str | os.PathLike[str]) -> Passengers:
 
 
 def read_station_names(path: str | os.PathLike[str]) -> dict[int, str]:
-    """Read the names of stations.
-
-    Parameters
-    ----------
-    path
-        CSV with the columns tfl_nlc_id and name.
-
-    Returns
-    -------
-    Name of each station by its number.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, a number is no number or occurs twice, or a name is empty.
-    """
+    """Read the name of each station by its number, from the columns tfl_nlc_id and name."""
     fields = read_fields(path, ("tfl_nlc_id", "name"))
     names: dict[int, str] = {}
     for row, name in enumerate(fields.texts["name"]):

@@ -349,7 +349,7 @@ def svg(figure: Figure) -> str:
         arrange = figure.get_layout_engine()
         if arrange is not None:
             arrange.execute(figure)
-            figure.set_layout_engine("none")
+            figure.set_layout_engine(None)
         # No date, so that the same study gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return printable(buffer.getvalue())

@@ -104,8 +104,9 @@ class Ekya(Titled, Deterministic, IgnoresFeedback):
         instance, jobs, requests = state.instance, observation.jobs, observation.requests
         requests = requests.of(requests.linked)
         share = np.zeros(jobs.job.size)
-        known = np.isin(jobs.job, state.job)
-        share[known] = state.share[np.isin(state.job, jobs.job)]
+        at = np.searchsorted(state.job, jobs.job)
+        known = np.append(state.job, -1)[at] == jobs.job
+        share[known] = state.share[at[known]]
         granted = _summed(jobs.site[known], share[known], instance.sites)
         room = self.largest - granted
         linked = np.isfinite(requests.transmission)

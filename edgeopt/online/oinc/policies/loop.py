@@ -163,7 +163,7 @@ class Oinc(Deterministic):
         """Return the state after a slot: sites without jobs keep nothing."""
         left = np.asarray(decision.job_site)
         if feedback.completed.size:
-            left = left[~np.isin(observation.jobs.job, feedback.completed)]
+            left = np.delete(left, np.searchsorted(observation.jobs.job, feedback.completed))
         return OincState(
             state.instance,
             _kept(state, left),

@@ -142,10 +142,10 @@ def _largest(
     return ratio
 
 
-TRIALS: Final = 30
+TRIALS: Final = 15
 """Values of p and q at which the bound on sets of one size is computed at most."""
 
-CLOSE: Final = 1e-5
+CLOSE: Final = 1e-3
 """Relative gain of the bound below which no further p and q are tried."""
 
 
@@ -385,6 +385,7 @@ def _climb(
     x, y, z = p * p, 0.0, q * q
     for _ in range(TRIALS):
         step_p, step_q = 1.0 if p < 0.0 else 0.0, 1.0 if q < 0.0 else 0.0
+        far, near_p, near_q = np.inf, p, q
         # A cut through the centre: of negative p or q, else of what is below in slope (Shor 1977).
         if step_p + step_q == 0.0:
             low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
@@ -393,6 +394,10 @@ def _climb(
             if best >= cutoff:
                 break
             step_p, step_q = slope[r, 0], slope[r, 1]
+            # Where no objective binds, the bound is concave by -p p - q q at least. So it is most
+            # within this distance, squared, of the point half the slope away.
+            far = max(0.25 * (step_p * step_p + step_q * step_q) - (best - low), 0.0)
+            near_p, near_q = p + 0.5 * step_p, q + 0.5 * step_q
         to_p, to_q = x * step_p + y * step_q, y * step_p + z * step_q
         length = np.sqrt(max(step_p * to_p + step_q * to_q, 0.0))
         if length <= CLOSE * abs(best) and best > -np.inf:
@@ -403,4 +408,6 @@ def _climb(
         x = 4.0 / 3.0 * (x - 2.0 / 3.0 * to_p * to_p)
         y = 4.0 / 3.0 * (y - 2.0 / 3.0 * to_p * to_q)
         z = 4.0 / 3.0 * (z - 2.0 / 3.0 * to_q * to_q)
+        if far * far < x * z - y * y:
+            p, q, x, y, z = near_p, near_q, far, 0.0, far
     return best, best_larger, best_p, best_q

@@ -14,6 +14,7 @@ from edgeopt.cli.main import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 COLUMNS = ["policy", "penalised cost per run", "share of the optimum", "unserved", "late tasks"]
 ROWS = [
@@ -86,7 +87,7 @@ def test_a_pipe_is_as_wide_as_columns_says(
 
 COMMANDS = {
     "study rescue --runs 12 --no-claims": "Results hold for this instance",
-    "study edr --runs 2 --no-claims": "Results hold for this instance",
+    "study edr --runs 2 --no-claims --set frames=3": "Results hold for this instance",
     "study tapfinger --runs 2 --no-claims": "Results hold for this instance",
     "study oinc --draws 2 --runs 2 --no-claims --set slots=5 --set jobs=2": "Add --out",
     "solve rescue": "The reference bound",
@@ -94,6 +95,9 @@ COMMANDS = {
     "collection": "with --wide",
     "collection show rescue-paper-k2-t30": "found",
     "bench --online rescue* --dry-run": "all, on",
+    "bench --online srs,random+guard --instances rescue-paper-k2-t30 --runs 4 --out out": "Report: out",
+    "reproduce tapfinger --figure 2 --quick": "2 of 2 published statements agree",
+    "reproduce rescue --figure 1 --quick": "a full one may judge otherwise",
     "solvers": "highs",
 }
 
@@ -103,9 +107,11 @@ COMMANDS = {
 def test_the_answer_comes_first_and_everything_fits(
     command: str,
     columns: str,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", columns)
     assert run(command.split()) == 0
     out = capsys.readouterr().out
@@ -122,6 +128,35 @@ def test_the_answer_comes_first_and_everything_fits(
     if command.startswith("study"):
         rows = next(at for at, line in enumerate(table) if any(end in line for end in ends))
         assert 1 <= rows <= 8
+
+
+PROGRESS = {
+    "study rescue --runs 2 --no-claims --policies srs --out out": "report",
+    "study oinc --runs 2 --set slots=5 --set jobs=2 --policies ekya": "checking claims",
+    "solve idn": "static bound",
+    "generate tapfinger --out drawn.nc": "drawing",
+    "check rescue.lemma2": "jobs",
+    "search rescue.lemma2 --budget 2": "2",
+    "verify PROOF": "PROOF",
+    "collection verify rescue-paper-k2-t30": "rescue-paper-k2-t30",
+    "bench --online srs --instances rescue-paper-k2-t30 --runs 2 --out out": "report",
+    "reproduce tapfinger --table II --quick": "tables and pictures",
+    "tune edr --policies even_rate --modes none --budget 1": "none",
+}
+"""Commands that may take more than two seconds, and something that is said while they work."""
+
+
+@pytest.mark.parametrize("command", PROGRESS)
+def test_what_takes_long_says_what_is_at_work(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stderr", told := _Terminal())
+    assert run(command.split()) in (0, 1, 2)
+    assert PROGRESS[command] in told.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -98,18 +98,15 @@ def bench(
     if out is None:
         raise OptionError("--out: name the folder to write to, or give --dry-run")
     Folder(out, "bench", force=force).begin()
-    from edgeopt.collection.comparison_page import ends_said
+    from edgeopt.collection.comparison_page import ends_said, sentence
+    from edgeopt.studies.progress import at_work
 
     found = carried_out(plan, workers=workers, cluster=cluster, store=out / "jobs")
-    page = found.save(out, force=force)
+    with at_work("report"):
+        page = found.save(out, force=force)
     for group in found.groups:
         heading = "time (s)" if group.startswith("offline") else "mean gap to bound"
-        ranking, count = found.ranking(group), len(found.group(group).instances)
-        first = ranking.iloc[0]
-        show.note(
-            f"{group}, {count} instance{'s' * (count != 1)}: {ranking.index[0]} has the least "
-            f"{heading}, {number(first['mean'])}, place {first['place']} of {len(ranking)}."
-        )
+        show.note(sentence(found, group))
         show.table(
             "",
             ["competitor", heading, "95 % interval", "place", "violated", "failures"],
@@ -119,7 +116,7 @@ def bench(
                     number(row["violated"]),
                     str(row["failures"]),
                 ]
-                for name, row in ranking.iterrows()
+                for name, row in found.ranking(group).iterrows()
             ],
             most=show.MOST,
             wide=wide,
@@ -127,7 +124,7 @@ def bench(
     wrong = found.results[found.results["failed"].str.startswith("wrong")]
     for row in wrong.to_dict("records"):
         show.note(f"{row['competitor']} on {row['instance']}: {row['failed']}")
-    show.note(f"Report: {page}")
+    show.note(f"Report: {out / page.name}")
     return 0
 
 

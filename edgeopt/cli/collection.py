@@ -130,13 +130,18 @@ def _show(name: str, *, as_json: bool) -> None:
 def _verify(given: "Sequence[str]") -> None:
     from edgeopt.collection import names
     from edgeopt.collection.verification import findings
+    from edgeopt.studies.progress import progress_bar
 
-    bad = 0
     several = list(given or names())
-    for one in several:
-        for said, wrong in findings(one):
-            show.note(f"{one}: {said}")
-            bad += wrong
+    found = []
+    with progress_bar(len(several)) as step:
+        for one in several:
+            step(one, 0)
+            found += [(one, *finding) for finding in findings(one)]
+            step(one)
+    for one, said, _ in found:
+        show.note(f"{one}: {said}")
+    bad = sum(wrong for *_, wrong in found)
     if bad:
         raise CollectionError(f"{bad} of {len(several)} named instances are not as written down")
     show.note(f"{len(several)} named instances are as written down")

@@ -29,6 +29,7 @@ def generate(
     """Draw an instance of a system and save it to a file."""
     from edgeopt.instances.csv_tables import is_zip
     from edgeopt.instances.instance import Instance
+    from edgeopt.studies.progress import at_work
 
     record = chosen_system(system)
     ours = issubclass(record.instances.kind, Instance)  # others may be saved in another format
@@ -42,12 +43,13 @@ def generate(
         raise OptionError(f"{record.name} has no generator of instances")
     chosen = parsed_settings(settings or (), draw)
     target_of(out, force=force)
-    instance = draw(rng=seed, **chosen)
-    if is_zip(out):
-        instance.save(out)
-    else:
-        with atomic_write(out, force=force) as draft:
-            instance.save(draft)
+    with at_work("drawing"):
+        instance = draw(rng=seed, **chosen)
+        if is_zip(out):
+            instance.save(out)
+        else:
+            with atomic_write(out, force=force) as draft:
+                instance.save(draft)
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
 
 

@@ -45,7 +45,7 @@ def solve(
     Studies set policies beside the reference bound of their system. Where another bound is solved
     for by default, the output names the option that computes the reference bound.
     """
-    from edgeopt.studies.progress import progress_bar
+    from edgeopt.studies.progress import at_work
 
     record = chosen_system(system)
     offline = record.offline
@@ -67,7 +67,7 @@ def solve(
     chosen = chosen_instance(record, instance, data, seed)
     if entry.offered is not None and not entry.offered(chosen.instance):
         raise OptionError(f"--bound {name}: {entry.phrase} is not computed for this instance")
-    with progress_bar(1):
+    with at_work(f"bound {entry.label}"):
         if name == usual and offline.solve is not None:
             options = {} if method is None else {"method": method}
             benchmark = offline.solve(chosen.instance, **options)

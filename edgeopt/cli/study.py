@@ -87,6 +87,7 @@ def study(
 ) -> None:
     """Compare the policies of a system on one instance, or on several drawn instances."""
     from edgeopt.studies import study as compare
+    from edgeopt.studies.progress import at_work
     from edgeopt.studies.run import MOST
 
     count = _runs(runs)
@@ -110,7 +111,10 @@ def study(
         bound_time=bound_time,
         provenance=chosen[0].provenance,
     )
-    page = None if out is None else result.page(out, force=force)
+    page = None
+    if out is not None:
+        with at_work("report"):
+            page = result.page(out, force=force)
     if as_json:
         print(result.to_json())
         return

@@ -34,7 +34,14 @@ def verify(
     instance, and 2 if one cannot be read. A copy of edgeopt/checker.py does the same without
     edgeopt, except for the comparison with an instance.
     """
-    found = [_verified(name, instance, seed) for name in files]
+    from edgeopt.studies.progress import progress_bar
+
+    found = []
+    with progress_bar(len(files)) as step:
+        for name in files:
+            step(name, 0)
+            found.append(_verified(name, instance, seed))
+            step(name)
     if as_json:
         show.document([{"file": name, **one} for name, one in zip(files, found, strict=True)])
     else:

@@ -139,7 +139,7 @@ def _page(found: Bench, drawing: str) -> str:
     groups: list[dict[str, Any]] = [
         {
             "title": _title(found, name),
-            "sentence": _sentence(found, name),
+            "sentence": sentence(found, name),
             "tables": [
                 _ranking(found, name),
                 _framed(
@@ -175,15 +175,14 @@ def _heading(found: Bench) -> str:
     return f"Comparison on {plural(found.results['instance'].nunique(), 'named instance')}"
 
 
-def _sentence(found: Bench, name: str) -> str:
-    """Say who is first, and whether alone."""
+def sentence(found: Bench, name: str) -> str:
+    """Say who is first in a group, and whether alone; who violates nothing goes before others."""
     ranking, count = found.ranking(name), plural(len(found.group(name).instances), "instance")
-    first, measure = ranking.iloc[0], "time (s)" if of_solvers(name) else "mean gap to bound"
-    alone = "" if str(first["place"]) == "1" else f", place {first['place']} of {len(ranking)}"
-    return (
-        f"{name}, {count}: {ranking.index[0]} has the least {measure}, "
-        f"{number(first['mean'])}{alone}."
-    )
+    first = ranking.iloc[0]
+    mean = number(first["mean"])
+    value = f"time of {mean} s" if of_solvers(name) else f"mean gap to bound of {mean}"
+    alone = "" if str(first["place"]) == "1" else f"; place {first['place']} of {len(ranking)}"
+    return f"{name}, {count}: {ranking.index[0]} comes first, with a {value}{alone}."
 
 
 def _ranking(found: Bench, name: str) -> dict[str, Any]:

@@ -67,8 +67,18 @@ def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
             yield step
 
 
+@contextmanager
+def at_work(doing: str, *, show: bool | None = None) -> Iterator[None]:
+    """Say what is at work, and for how long, while the block runs."""
+    with progress_bar(1, show=show) as step:
+        step(doing, 0)
+        yield
+
+
 def _in_notebook() -> bool:
     """Tell whether a cell of a notebook is at work that can show what changes."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    kernel = shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
-    return kernel and find_spec("ipywidgets") is not None
+    if "IPython" not in sys.modules:
+        return False
+    from rich.console import Console
+
+    return Console().is_jupyter and find_spec("ipywidgets") is not None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import edgeopt
 from edgeopt.errors import OptionError
 from edgeopt.representation import compact_repr
-from edgeopt.studies.progress import progress_bar
+from edgeopt.studies.progress import at_work, progress_bar
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.sweeps import Store, compute_jobs, tabulate
 from edgeopt.studies.wording import listed, spreads_said
@@ -276,19 +276,20 @@ def reproduce(
         cluster=cluster,
         progress=progress,
     )
-    outcomes = tuple(
-        Outcome(
-            paper_figure,
-            paper_figure.rows(*_tables(paper_figure, listed, computed, paths)),
-            len(listed),
-            quick,
-            bool(wanted),
+    with at_work("tables and pictures", show=progress):
+        outcomes = tuple(
+            Outcome(
+                paper_figure,
+                paper_figure.rows(*_tables(paper_figure, listed, computed, paths)),
+                len(listed),
+                quick,
+                bool(wanted),
+            )
+            for paper_figure, listed in zip(paper_figures, jobs, strict=True)
         )
-        for paper_figure, listed in zip(paper_figures, jobs, strict=True)
-    )
-    found = Reproduction(record, outcomes, quick, time.perf_counter() - began)
-    if out is not None:
-        found.page(out, force=force)
+        found = Reproduction(record, outcomes, quick, time.perf_counter() - began)
+        if out is not None:
+            found.page(out, force=force)
     return found
 
 

@@ -168,6 +168,15 @@ def project_in_place(point: Floats, size: Floats, budget: float) -> float:
     -------
     The multiplier :math:`\mu`: 0 without a budget, infinite where every positive entry is 1. It may
     also be 0 or infinite because it is out of the range of floating-point numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.entropic_projection import project_in_place
+    >>> point = np.array([0.5, 0.2, 0.1])
+    >>> multiplier = project_in_place(point, np.ones(3), 1.6)
+    >>> point.round(3), round(multiplier, 3)
+    (array([1. , 0.4, 0.2]), 2.0)
     """
     if budget >= _total(size):
         point[:] = 1.0
@@ -225,6 +234,15 @@ def ascend_in_place(
     -----
     Si Salem et al., Toward inference delivery networks, Algorithm 1, steps of the mirror map, and
     Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.entropic_projection import ascend_in_place
+    >>> point = np.array([0.5, 0.5])
+    >>> multiplier = ascend_in_place(point, np.array([1.0, 0.0]), np.ones(2), 0.5, 1.0)
+    >>> point.round(3), round(multiplier, 3)
+    (array([0.622, 0.378]), 0.755)
     """
     if _leaps(gradient, size, rate) and 0.0 < budget < _total(size):
         _to_logarithms(point)

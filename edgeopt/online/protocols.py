@@ -128,7 +128,22 @@ class Trajectory:
 
 
 class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
-    """One scenario being simulated; the only party that changes in place."""
+    """One scenario being simulated; the only party that changes in place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import RescueEnvironment
+    >>> environment = RescueEnvironment(generate(horizon=20, rng=7))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode, turned_down = environment.episode(scenario), 0
+    >>> while episode.observe() is not None:
+    ...     finished = episode.act(None)
+    ...     turned_down += 1
+    >>> turned_down, finished
+    (8, ())
+    """
 
     def observe(self) -> ObservationT_co | None:
         """Show what may be known before the next decision, or None when the scenario is over."""
@@ -142,7 +157,18 @@ class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
 class Environment(
     Protocol[InstanceT_co, ScenarioT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co]
 ):
-    """A system with a future that it keeps to itself."""
+    """A system with a future that it keeps to itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import RescueEnvironment
+    >>> environment = RescueEnvironment(generate(horizon=20, rng=7))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> environment.episode(scenario).observe().slot
+    1
+    """
 
     @property
     def instance(self) -> InstanceT_co:
@@ -172,7 +198,25 @@ class Environment(
 
 
 class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, FeedbackT_contra, StateT]):
-    """A rule for decisions, with all memory in an explicit state."""
+    """A rule for decisions, with all memory in an explicit state.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import Placement, RescueEnvironment
+    >>> class FirstServer:
+    ...     name = "First server"
+    ...     def start(self, instance):
+    ...         return None
+    ...     def decide(self, state, arrival, rng):
+    ...         return (Placement(0, 0) if arrival.idle[0] else None), state
+    ...     def learn(self, state, arrival, decision, feedback):
+    ...         return state
+    ...
+    >>> simulate(RescueEnvironment(generate(horizon=20, rng=7)), FirstServer(), runs=5)
+    RescueTrajectory(First server, 5 scenarios, 20 slots, mean reward 0.692972)
+    """
 
     @property
     def name(self) -> str:
@@ -208,7 +252,19 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
 
 
 class Kernel(Protocol):
-    """A compiled form of the plain loop: all scenarios in one call, the same trajectory."""
+    """A compiled form of the plain loop: all scenarios in one call, the same trajectory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import PickConfigs, RescueEnvironment
+    >>> environment, policy = RescueEnvironment(generate(horizon=20)), PickConfigs()
+    >>> scenarios = environment.scenarios(np.random.default_rng(0), 4)
+    >>> kernel = policy.compiled(environment, policy.start(environment.instance))
+    >>> kernel(scenarios, np.random.default_rng(1)).reward.shape
+    (4, 20)
+    """
 
     def __call__(
         self, scenarios: Any, rng: np.random.Generator, *, keep_trace: bool = False
@@ -222,7 +278,16 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class CompilablePolicy(Protocol):
-    """A policy that may bring a kernel."""
+    """A policy that may bring a kernel.
+
+    Examples
+    --------
+    >>> from edgeopt.online import CompilablePolicy
+    >>> from edgeopt.online.rescue import PickConfigs
+    >>> from edgeopt.online.oinc import Oinc
+    >>> isinstance(PickConfigs(), CompilablePolicy), isinstance(Oinc(), CompilablePolicy)
+    (True, True)
+    """
 
     def compiled(self, environment: Any, state: Any) -> Kernel | None:
         """Return a kernel that is ready to run from `state`, or None if there is none for it."""

@@ -19,12 +19,10 @@ from edgeopt.online.edr.events import (
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
-    EdrState,
     Terms,
     deadline_guard,
     repair_cap,
     repair_work,
-    slot_budget,
 )
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.edr.policies.stochastic_control import Scenario
@@ -36,7 +34,6 @@ __all__ = [
     "ClosedFrame",
     "EdrEnvironment",
     "EdrPolicy",
-    "EdrState",
     "EdrTrajectory",
     "EvenRate",
     "Flows",
@@ -53,5 +50,4 @@ __all__ = [
     "deadline_guard",
     "repair_cap",
     "repair_work",
-    "slot_budget",
 ]

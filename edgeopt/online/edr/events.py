@@ -71,6 +71,17 @@ class Frame:
         Rates of the links in this frame, bit/s, 0 where there is none, shape [J, J].
     power
         Transmission power of the sites in this frame, W, shape [J].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online.edr import EdrEnvironment
+    >>> environment = EdrEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> frame = environment.episode(scenario).observe()
+    >>> frame.active, frame.remaining, frame.deadline
+    (array([ True, False, False]), array([3, 0, 0]), array([ 1, -1, -1]))
     """
 
     frame: int
@@ -112,6 +123,19 @@ class Slot:
         Energy of the frame's training, communication included, Wh.
     spent
         Energy of the requests served in earlier slots of the frame, Wh.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online.edr import EdrEnvironment
+    >>> environment = EdrEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> accepted = episode.act(np.zeros_like(episode.observe().remaining))
+    >>> slot = episode.observe()
+    >>> slot.frame, slot.slot, slot.conditions.requests.shape
+    (0, 0, (3, 1))
     """
 
     frame: int
@@ -133,6 +157,15 @@ class Flows(NamedTuple):
         Where requests arrive, where they are served, and their type, shape [A].
     amount
         How many, shape [A]; fractions are allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.edr import Flows
+    >>> at, amount = np.array([0, 1]), np.array([3.0, 2.5])
+    >>> flows = Flows(origin=at, site=np.array([1, 1]), type=np.array([0, 0]), amount=amount)
+    >>> np.bincount(flows.site, flows.amount)
+    array([0. , 5.5])
     """
 
     origin: Ints
@@ -153,6 +186,19 @@ class Accepted(NamedTuple):
         Their computation on each site, GFLOP, shape [J].
     energy
         Their energy, communication included, Wh.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online.edr import EdrEnvironment
+    >>> environment = EdrEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> frame = episode.observe()
+    >>> accepted = episode.act(np.minimum(frame.remaining, 1))
+    >>> accepted.rounds, round(accepted.energy, 2)
+    (array([1, 0, 0]), 7.99)
     """
 
     rounds: Ints
@@ -174,6 +220,20 @@ class Served(NamedTuple):
         Computation on each site, GFLOP, shape [J].
     unserved
         Requests that were not served, shape [J, N].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online.edr import EdrEnvironment, Flows
+    >>> environment = EdrEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> accepted = episode.act(np.zeros_like(episode.observe().remaining))
+    >>> slot, none = episode.observe(), np.zeros(0, dtype=int)
+    >>> served = episode.act(Flows(none, none, none, np.zeros(0)))
+    >>> served.energy, bool((served.unserved == slot.conditions.requests).all())
+    (0.0, True)
     """
 
     energy: float
@@ -208,6 +268,23 @@ class ClosedFrame(NamedTuple):
         Requests of the frame that were not served, by type, shape [N].
     served
         What became of its last slot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online.edr import ClosedFrame, EdrEnvironment, EvenRate
+    >>> environment, policy = EdrEnvironment(small(1)), EvenRate()
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode, rng = environment.episode(scenario), np.random.default_rng(0)
+    >>> state, feedback = policy.start(environment.instance), None
+    >>> while not isinstance(feedback, ClosedFrame):
+    ...     seen = episode.observe()
+    ...     decision, state = policy.decide(state, seen, rng)
+    ...     feedback = episode.act(decision)
+    ...     state = policy.learn(state, seen, decision, feedback)
+    >>> feedback.rounds, round(feedback.energy, 1), round(feedback.excess, 1)
+    (array([2, 0, 0]), 33.5, 6.5)
     """
 
     frame: int
@@ -277,6 +354,15 @@ class EdrTrajectory(Trajectory):
     flows
         Recorded only on request: requests from each origin to each serving site, summed over the
         first run, shape [J, J].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, EvenRate
+    >>> trajectory = simulate(EdrEnvironment(small(1)), EvenRate(), runs=1)
+    >>> trajectory.energy.round(1), trajectory.energy_cost.round(1)
+    (array([[33.5, 24.3]]), array([[116.4,  84.7]]))
     """
 
     energy: Floats

@@ -185,6 +185,15 @@ class Served(NamedTuple):
         have served of its type, other types' load left as it is.
     cost
         Serving cost of the slot, ms.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import serve
+    >>> instance = small(1)
+    >>> served = serve(instance, instance.requests[0], instance.repository)
+    >>> int(served.load.sum()), int(instance.requests[0].sum()), round(served.cost, 1)
+    (9, 9, 62.0)
     """
 
     load: NDArray[np.float64]
@@ -234,6 +243,18 @@ def serve(
     -----
     Si Salem et al., Toward inference delivery networks, section III-D and equation (7). Whatever
     the order, the cost equals equation (12) at the potential capacities reported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import serve
+    >>> instance = small(1)
+    >>> everywhere = np.ones_like(instance.repository)
+    >>> alone = serve(instance, instance.requests[0], instance.repository)
+    >>> helped = serve(instance, instance.requests[0], everywhere)
+    >>> round(alone.cost, 1), round(helped.cost, 1)
+    (62.0, 57.0)
     """
     options = instance.ranking.columns
     requests = _checked_requests(instance, requests)
@@ -306,6 +327,16 @@ class Slot:
         The network from this slot on, without its requests; None where it is as before. A policy
         with a method ``carry(state, instance)`` is asked for its state in the new network, any
         other one starts anew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import IdnEnvironment
+    >>> environment = IdnEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> environment.episode(scenario).observe()
+    Slot(index=0, network=None)
     """
 
     index: int
@@ -326,6 +357,19 @@ class Outcome(NamedTuple):
         Potential available capacity of each option at run time, shape [P].
     cost
         Serving cost, ms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import IdnEnvironment
+    >>> environment = IdnEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> slot = episode.observe()
+    >>> outcome = episode.act(environment.instance.repository)
+    >>> outcome.requests, outcome.cost
+    (array([1, 5, 1, 2]), 62.0)
     """
 
     requests: NDArray[np.int64]
@@ -357,6 +401,15 @@ class IdnTrajectory(Trajectory):
         slot counts nothing.
     hosted
         Recorded only on request: what the first run deployed, shape [T, V, M].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Infida
+    >>> trajectory = simulate(IdnEnvironment(small(1)), Infida.recommended(), runs=2)
+    >>> trajectory.gain.shape, trajectory.fetched.sum(axis=1)
+    ((2, 4), array([0., 0.]))
     """
 
     gain: NDArray[np.float64]

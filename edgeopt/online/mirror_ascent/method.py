@@ -45,6 +45,23 @@ class MirrorMap(Protocol):
       :meth:`MirrorAscent.regret_bound`;
     - ``project(point)``, the point of the set that is nearest: to check a start of one's own;
     - ``farthest(point)``, what ``diameter`` is for the centre: for the regret from such a start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.mirror_ascent import FixedStep, MirrorAscent
+    >>> class UnitBall:
+    ...     def centre(self):
+    ...         return np.zeros(2)
+    ...     def step(self, point, gradient, rate):
+    ...         point = point + rate * gradient
+    ...         return point / max(1.0, np.linalg.norm(point))
+    ...     def dual_norm(self, gradient):
+    ...         return np.linalg.norm(gradient)
+    ...
+    >>> ascent = MirrorAscent(UnitBall(), FixedStep(0.5))
+    >>> ascent.update(ascent.start(), [3.0, 4.0]).point
+    array([0.6, 0.8])
     """
 
     def centre(self) -> Floats:
@@ -61,7 +78,19 @@ class MirrorMap(Protocol):
 
 
 class StepRule(Protocol):
-    """A rule for learning rates."""
+    """A rule for learning rates.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import KnapsackEntropy, MirrorAscent
+    >>> class Shrinking:
+    ...     def rate(self, mirror, squares):
+    ...         return 0.1 / (1.0 + squares)
+    ...
+    >>> ascent = MirrorAscent(KnapsackEntropy([1.0, 2.0, 3.0], 3.0), Shrinking())
+    >>> ascent.update(ascent.start(), [1.0, 0.0, 0.0]).point.round(3)
+    array([0.534, 0.493, 0.493])
+    """
 
     def rate(self, mirror: MirrorMap, squares: Any) -> Any:
         """Return the rate of a step; `squares` sums squared dual norms, the newest included.
@@ -92,6 +121,14 @@ class AscentState:
         What the steps so far add to the bound of the regret; infinite where nothing is proven.
     slot
         Number of gradients so far.
+
+    Examples
+    --------
+    >>> from edgeopt.online.mirror_ascent import KnapsackEntropy, MirrorAscent
+    >>> ascent = MirrorAscent(KnapsackEntropy([1.0, 2.0, 3.0], 3.0))
+    >>> state = ascent.update(ascent.start(), [1.0, 0.0, 0.0])
+    >>> state.slot, state.total, round(float(state.rate), 3)
+    (1, array([1., 0., 0.]), 1.665)
     """
 
     point: Floats

@@ -47,6 +47,18 @@ class Queues(NamedTuple):
         Share of the CPU of each site that is kept for jobs, in [0, 1), shape [J].
     speed
         Speed of each site at jobs, its share times its CPU, Gcycle/s, shape [J].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online.oinc import OincEnvironment, Queues, ResidualDensity
+    >>> environment, retraining = OincEnvironment(small(1)), ResidualDensity()
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> jobs, share = environment.episode(scenario).observe().jobs, np.array([0.0, 0.5, 0.5])
+    >>> queues = Queues(slot=0, jobs=jobs, share=share, speed=share * small(1).speed)
+    >>> retraining.dispatch(retraining.start(small(1)), queues)[0]
+    array([2, 1])
     """
 
     slot: int
@@ -69,7 +81,24 @@ class Part(Titled):
 
 
 class Inference(Protocol):
-    """A way to answer the requests of a slot."""
+    """A way to answer the requests of a slot.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import solve_slot
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> class Exact:
+    ...     name = "exact slots"
+    ...     def start(self, instance):
+    ...         return None
+    ...     def answer(self, memory, problem, rng):
+    ...         return solve_slot(problem), memory
+    ...
+    >>> simulate(OincEnvironment(small(1)), Oinc(inference=Exact()), runs=1)
+    OincTrajectory(OINC with exact slots, 1 scenario, 2 slots, mean reward 4.94191)
+    """
 
     @property
     def name(self) -> str:
@@ -88,7 +117,29 @@ class Inference(Protocol):
 
 
 class Retraining(Protocol):
-    """A way to dispatch jobs to sites and to serve them there."""
+    """A way to dispatch jobs to sites and to serve them there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment, Runs
+    >>> class FirstComeFirstServed:
+    ...     name = "first come, first served"
+    ...     def start(self, instance):
+    ...         return None
+    ...     def dispatch(self, memory, queues):
+    ...         fastest = np.full_like(queues.jobs.site, queues.speed.argmax())
+    ...         return np.where(queues.jobs.started, queues.jobs.site, fastest), memory
+    ...     def serve(self, memory, queues):
+    ...         one = np.ones(queues.jobs.job[:1].size)
+    ...         share = queues.share[queues.jobs.site[:1]]
+    ...         return Runs(queues.jobs.job[:1], share, 0 * one, one), memory
+    ...
+    >>> simulate(OincEnvironment(small(1)), Oinc(retraining=FirstComeFirstServed()), runs=1)
+    OincTrajectory(OINC with first come, first served, 1 scenario, 2 slots, mean reward 5.09357)
+    """
 
     @property
     def name(self) -> str:

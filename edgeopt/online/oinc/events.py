@@ -43,6 +43,17 @@ class Jobs(NamedTuple):
         Time by which it should be complete, shape [q].
     weight
         Weight of its completion time, shape [q].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online.oinc import OincEnvironment
+    >>> environment = OincEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> jobs = environment.episode(scenario).observe().jobs
+    >>> jobs.job, jobs.site, jobs.remaining.round(1)
+    (array([0, 1]), array([-1, -1]), array([3.7, 0.4]))
     """
 
     job: Ints
@@ -71,6 +82,17 @@ class Slot:
         Its requests, with the whole CPU of every site at their disposal.
     jobs
         The jobs that are not complete, those included that arrive now.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online.oinc import OincEnvironment
+    >>> environment = OincEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> slot = environment.episode(scenario).observe()
+    >>> slot.slot, slot.requests.device, slot.jobs.job
+    (0, array([0]), array([0, 1]))
     """
 
     slot: int
@@ -90,6 +112,14 @@ class Runs(NamedTuple):
         Share of the CPU of that site, in (0, 1], shape [r].
     begin, end
         Beginning and end, s since the slot began, ``0 <= begin < end <= 1``, shape [r].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.oinc import Runs
+    >>> runs = Runs(np.array([3]), np.array([0.5]), np.array([0.0]), np.array([0.8]))
+    >>> (runs.end - runs.begin) * runs.share, Runs.none().job.size
+    (array([0.4]), 0)
     """
 
     job: Ints
@@ -124,6 +154,21 @@ class Decision:
     standing
         Whether it stands, after the last slot with requests, for the slots that follow, as long as
         all runs take whole slots and complete no job. The policy is asked again after that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc.slot import solve_slot
+    >>> from edgeopt.online.oinc import Decision, OincEnvironment, Runs
+    >>> environment = OincEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> slot = episode.observe()
+    >>> waiting, kept = np.full(slot.jobs.job.size, -1), np.zeros(small(1).sites)
+    >>> decision = Decision(solve_slot(slot.requests), waiting, kept, Runs.none())
+    >>> episode.act(decision).latency.round(2)
+    array([0.25])
     """
 
     plan: SlotPlan
@@ -145,6 +190,21 @@ class Outcome(NamedTuple):
         Numbers of the jobs that are complete now, shape [c].
     completion
         When each of them was, s since the start, shape [c].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> environment, policy = OincEnvironment(small(1)), Oinc()
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> decision, state = policy.decide(
+    ...     policy.start(environment.instance), episode.observe(), np.random.default_rng(0)
+    ... )
+    >>> outcome = episode.act(decision)
+    >>> outcome.latency.round(2), outcome.completed
+    (array([0.28]), array([1]))
     """
 
     latency: Floats
@@ -164,6 +224,16 @@ class Served(NamedTuple):
         Share of the CPU of that site, shape [R].
     begin, end
         Beginning and end, s since the start of the first slot, shape [R].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> trajectory = simulate(OincEnvironment(small(1)), Oinc(), runs=1, keep_trace=True)
+    >>> served = trajectory.served
+    >>> served.job.tolist(), round(float((served.end - served.begin).sum()), 2)
+    ([1, 0, 2, 0, 2, 0, 0, 0, 0], 7.62)
     """
 
     job: Ints
@@ -218,6 +288,15 @@ class OincTrajectory(Trajectory):
         none. It is taken from the plans, see `SlotPlan.bound`.
     served
         Recorded only on request: what served which job when in the first run.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> trajectory = simulate(OincEnvironment(small(1)), Oinc(), runs=1)
+    >>> trajectory.completion.round(2), trajectory.latency.round(2)
+    (array([[5.87, 0.71, 2.05]]), array([[0.28, 0.32, 0.25]]))
     """
 
     instance: OincInstance

@@ -47,6 +47,15 @@ class LinearSlot:
     ------
     InputError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.primal_dual import LinearSlot
+    >>> seen = LinearSlot(cost=[1.0, 2.0], matrix=[[1.0, 1.0]], offset=[-1.0])
+    >>> point = np.array([0.5, 0.75])
+    >>> seen.constraints(point), seen.pull(point, np.array([2.0]))
+    (array([0.25]), array([2., 2.]))
     """
 
     def __init__(self, cost: ArrayLike, matrix: ArrayLike, offset: ArrayLike) -> None:
@@ -90,6 +99,14 @@ class Box:
     ------
     InputError
         If the shapes differ or a lower bound is above an upper one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.primal_dual import Box
+    >>> box = Box([0.0, 0.0], [1.0, np.inf])
+    >>> box.step(np.array([0.5, 0.5]), np.array([-2.0, 1.0]), 0.5)
+    array([1., 0.])
     """
 
     lower: ArrayLike
@@ -112,7 +129,22 @@ class Box:
 
 
 class FeasibleSet(Protocol):
-    """What must hold in a slot, as a set of points that can be stepped on."""
+    """What must hold in a slot, as a set of points that can be stepped on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.primal_dual import FixedStep, LinearSlot, PrimalDual
+    >>> class UnitBall:
+    ...     def step(self, point, direction, size):
+    ...         point = point - size * direction
+    ...         return point / max(1.0, np.linalg.norm(point))
+    ...
+    >>> method = PrimalDual(FixedStep(primal=1.0, dual=0.5))
+    >>> seen = LinearSlot(cost=[3.0, 4.0], matrix=[[1.0, 0.0]], offset=[0.0])
+    >>> method.update(method.start([0.0, 0.0], 1), seen, UnitBall()).point
+    array([-0.6, -0.8])
+    """
 
     def step(self, point: Floats, direction: Floats, size: float) -> Floats:
         r"""Return :math:`\arg\min_X d \cdot X + \lVert X - x \rVert^2 / (2\alpha)` over the set.
@@ -127,6 +159,26 @@ class RevealedSlot(Protocol):
     """A cost and constraints that have been revealed.
 
     Constraints are affine in the point; convex ones are replaced by their tangents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.online.primal_dual import Box, FixedStep, PrimalDual
+    >>> class Quadratic:
+    ...     def gradient(self, point):
+    ...         return 2 * (point - 3.0)
+    ...     def constraints(self, point):
+    ...         return point - 1.0
+    ...     def pull(self, point, multipliers):
+    ...         return multipliers
+    ...
+    >>> method, box = PrimalDual(FixedStep(primal=0.1, dual=0.1)), Box([0.0], [5.0])
+    >>> state = method.start([0.0], 1)
+    >>> for _ in range(500):
+    ...     state = method.update(state, Quadratic(), box)
+    ...
+    >>> state.point.round(2), state.multipliers.round(2)
+    (array([1.]), array([4.]))
     """
 
     def gradient(self, point: Floats) -> Floats:
@@ -143,7 +195,21 @@ class RevealedSlot(Protocol):
 
 
 class StepRule(Protocol):
-    """A rule for the sizes of both steps."""
+    """A rule for the sizes of both steps.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import Box, LinearSlot, PrimalDual, StepSizes
+    >>> class Shrinking:
+    ...     def sizes(self, slot):
+    ...         return StepSizes(1 / (slot + 1) ** 0.5, 0.1)
+    ...
+    >>> seen, box = LinearSlot([-1.0], [[1.0]], [-0.5]), Box([0.0], [9.0])
+    >>> method = PrimalDual(Shrinking())
+    >>> state = method.update(method.start([0.0], 1), seen, box)
+    >>> method.update(state, seen, box).point.round(3)
+    array([1.672])
+    """
 
     def sizes(self, slot: int) -> StepSizes:
         """Return the sizes of the steps that follow slot `slot`, counted from 0."""
@@ -163,6 +229,15 @@ class SaddleState:
         Prices of the long-term constraints, at least 0, shape [m].
     slot
         Number of descents so far.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import Box, FixedStep, LinearSlot, PrimalDual
+    >>> method = PrimalDual(FixedStep(primal=0.1, dual=0.5))
+    >>> state = method.start([0.0], 1)
+    >>> seen = LinearSlot(cost=[2.0], matrix=[[-1.0]], offset=[1.0])
+    >>> method.update(state, seen, Box([0.0], [2.0]))
+    SaddleState(point=float64[1], multipliers=float64[1], slot=1)
     """
 
     point: Floats

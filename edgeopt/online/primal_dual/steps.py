@@ -44,6 +44,15 @@ class FixedStep:
     ------
     OptionError
         If `primal` is not positive and finite, or `dual` is negative or not finite.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import Box, FixedStep, LinearSlot, PrimalDual
+    >>> method = PrimalDual(FixedStep(primal=0.1, dual=0.5))
+    >>> seen = LinearSlot(cost=[2.0], matrix=[[-1.0]], offset=[1.0])
+    >>> state = method.update(method.start([1.0], 1), seen, Box([0.0], [2.0]))
+    >>> state.point, state.multipliers
+    (array([0.8]), array([0.]))
     """
 
     primal: float
@@ -84,6 +93,13 @@ class ScaledStep:
     Notes
     -----
     Zhu et al., Corollary 1, which gives the exponent; it leaves out the units.
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import ScaledStep
+    >>> sizes = ScaledStep(horizon=1000, point=5.0, gradient=2.0).sizes(0)
+    >>> round(sizes.primal, 3), round(sizes.dual, 3)
+    (0.25, 0.04)
     """
 
     horizon: int
@@ -135,6 +151,12 @@ class VariationStep:
     Notes
     -----
     Zhu et al., equation (17).
+
+    Examples
+    --------
+    >>> from edgeopt.online.primal_dual import VariationStep
+    >>> VariationStep(horizon=100, path=1.0, drift=4.0).sizes(0)
+    StepSizes(primal=0.2, dual=0.2)
     """
 
     horizon: int

@@ -47,6 +47,20 @@ class Arrival:
     coin
         Uniform random number in [0, 1) for policies that route at random. It is drawn with the
         scenario, so that such policies are compared on the same coins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import Arrival, PickConfigs
+    >>> instance, policy = generate(horizon=20, rng=7), PickConfigs()
+    >>> left = instance.promised.demand
+    >>> for idle in ([True] * 4, [True, False, False, False]):
+    ...     arrival = Arrival(3, device=0, idle=np.array(idle), remaining=left, coin=0.5)
+    ...     print(policy.decide(policy.start(instance), arrival)[0])
+    ...
+    Placement(server=1, profile=2)
+    Placement(server=0, profile=2)
     """
 
     slot: int
@@ -57,7 +71,21 @@ class Arrival:
 
 
 class Placement(NamedTuple):
-    """Accept a task: run it now on a server with a profile. Turning it down is None instead."""
+    """Accept a task: run it now on a server with a profile. Turning it down is None instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import Placement, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> before = episode.observe().idle
+    >>> finished = episode.act(Placement(server=1, profile=0))
+    >>> before, episode.observe().idle
+    (array([ True,  True]), array([ True, False]))
+    """
 
     server: int
     profile: int
@@ -74,6 +102,21 @@ class FinishedRun(NamedTuple):
         Slots that it took.
     profit
         What it earned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import Placement, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> arrival, runs = episode.observe(), []
+    >>> while arrival is not None:
+    ...     runs += episode.act(Placement(1, 0) if arrival.idle[1] else None)
+    ...     arrival = episode.observe()
+    >>> [(run.slot, run.server, run.duration) for run in runs]
+    [(1, 1, 5), (6, 1, 2)]
     """
 
     slot: int
@@ -107,6 +150,16 @@ class RescueTrajectory(Trajectory):
         Work done for every task of `promised`, TMAC, shape [runs, H, T]: for reserved tasks, then
         for slots of outages. None unless recorded. Over the capacity of the task's server in the
         slot, it is the variable x of P1-LP.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import PickConfigs, RescueEnvironment
+    >>> environment = RescueEnvironment(generate(servers=2, devices=4, horizon=20, rng=7))
+    >>> trajectory = simulate(environment, PickConfigs(), runs=5, keep_trace=True)
+    >>> trajectory.accepted.sum(axis=1), trajectory.profile.shape
+    (array([4, 4, 4, 5, 4]), (5, 2, 20))
     """
 
     accepted: NDArray[np.int64]

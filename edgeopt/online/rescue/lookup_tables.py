@@ -307,6 +307,15 @@ class ValueFunctions(NamedTuple):
     baseline
         B[k, t], expected profit on server k from slot t on if it is idle at the start of t; array
         [K, T+1]. With independent arrivals this is before the first device of the slot.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import solve_p1_lp
+    >>> from edgeopt.online.rescue import value_functions
+    >>> values = value_functions(small(1), solve_p1_lp(small(1)).y)
+    >>> values.activation.shape, values.baseline.shape
+    ((4, 2, 1, 1), (1, 5))
     """
 
     activation: Any

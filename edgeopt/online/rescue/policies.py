@@ -147,28 +147,27 @@ class RescuePolicy(IgnoresFeedback, ABC):
 
     A policy of your own gets its compiled kernel and its exact value for free if it extends this
     class and returns one of the rules of `edgeopt.online.rescue.policies` from `start`. On live
-    events, step it by hand:
-
-    >>> import numpy as np
-    >>> from edgeopt.instances.rescue import generate
-    >>> from edgeopt.online.rescue import Arrival, PickConfigs
-    >>> instance = generate(horizon=20)
-    >>> policy = PickConfigs(guarded=True)
-    >>> state = policy.start(instance)
-    >>> arrival = Arrival(
-    ...     slot=3,
-    ...     device=0,
-    ...     idle=np.ones(instance.servers, dtype=bool),
-    ...     remaining=instance.promised.demand,
-    ...     coin=0.5,
-    ... )
-    >>> decision, state = policy.decide(state, arrival)
-    >>> state = policy.learn(state, arrival, decision, ())
+    events, step it by hand, as below.
 
     Attributes
     ----------
     guarded
         Whether runs that could cost a reserved task are vetoed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import Arrival, PickConfigs
+    >>> instance = generate(horizon=20, rng=7)
+    >>> idle, left = np.ones(instance.servers, dtype=bool), instance.promised.demand
+    >>> arrival = Arrival(slot=3, device=0, idle=idle, remaining=left, coin=0.5)
+    >>> for policy in (PickConfigs(), PickConfigs(guarded=True)):
+    ...     decision, state = policy.decide(policy.start(instance), arrival)
+    ...     state = policy.learn(state, arrival, decision, ())
+    ...     print(decision)
+    Placement(server=1, profile=2)
+    None
     """
 
     title: ClassVar[str]

@@ -58,6 +58,18 @@ class EpisodeDesk:
     shown
         Slot, or frame and slot, of the last decision; None before the first. The slot of EDR is -1
         where rounds of a frame were decided.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import IdnEnvironment, Infida
+    >>> from edgeopt.online.session import EpisodeDesk, Session
+    >>> session = Session(Infida.recommended(), EpisodeDesk(IdnEnvironment(small(1))), seed=1)
+    >>> first = session.take({"event": "decide"})
+    >>> fields = {"requests": [9, 0, 0, 2]}
+    >>> session.take({"event": "reveal", "at": 0, "fields": fields})
+    >>> session.take({"event": "decide"}).shape, session.desk.shown
+    ((3, 2), (1,))
     """
 
     may_decline: ClassVar[bool] = False

@@ -108,6 +108,19 @@ class RescueDesk:
     ------
     OptionError
         If `every` is longer than the horizon.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import PickConfigs
+    >>> from edgeopt.online.session import RescueDesk, Session
+    >>> desk = RescueDesk(generate(horizon=20, rng=7))
+    >>> session = Session(PickConfigs(), desk, seed=1)
+    >>> session.take({"event": "task", "slot": 3, "device": 0})
+    Placement(server=1, profile=2)
+    >>> session.take({"event": "down", "slot": 4, "server": 1})
+    >>> desk.slot, desk.down, desk.surprises
+    (4, {1}, 1)
     """
 
     may_decline: ClassVar[bool] = True

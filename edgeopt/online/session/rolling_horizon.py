@@ -37,6 +37,19 @@ def rolled(desk: RescueDesk) -> RescueInstance:
     Returns
     -------
     An instance whose first slot is the present one.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import PickConfigs
+    >>> from edgeopt.online.session import RescueDesk, Session, rolled
+    >>> desk = RescueDesk(generate(horizon=20, rng=7), every=20, forecast=rolled)
+    >>> session = Session(PickConfigs(), desk)
+    >>> for slot in (3, 19, 30):
+    ...     decision = session.take({"event": "task", "slot": slot, "device": 0})
+    ...
+    >>> desk.slot, desk.shift, desk.instance.horizon
+    (30, 20, 20)
     """
     horizon = desk.opened.horizon
     return planned(desk, (desk.slot + np.arange(horizon)) % horizon)

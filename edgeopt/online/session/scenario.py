@@ -101,6 +101,17 @@ def durations_seen(log: Iterable[str] | str) -> tuple[int, int]:
     Returns
     -------
     Runs whose duration is known, and runs that have begun.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import PickConfigs
+    >>> from edgeopt.online.session import RescueDesk, Session, durations_seen
+    >>> session = Session(PickConfigs(), RescueDesk(generate(horizon=20, rng=7)))
+    >>> placement = session.take({"event": "task", "slot": 3, "device": 0})
+    >>> session.take({"event": "finished", "slot": 9, "server": placement.server})
+    >>> durations_seen(session.log.getvalue())
+    (1, 1)
     """
     seen = begun = 0
     for row in _rows_of(log)[1:]:

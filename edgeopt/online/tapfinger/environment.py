@@ -50,6 +50,22 @@ class TapFingerEpisode:
         The tasks, past and future.
     keep_trace
         Whether to keep what every task held when.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> environment, policy = TapFingerEnvironment(small(1)), Min()
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode, state, rounds = environment.episode(scenario), policy.start(small(1)), 0
+    >>> rng = np.random.default_rng(0)
+    >>> while (seen := episode.observe()) is not None:
+    ...     decision, state = policy.decide(state, seen, rng)
+    ...     state = policy.learn(state, seen, decision, episode.act(decision))
+    ...     rounds += 1
+    >>> rounds
+    15
     """
 
     def __init__(
@@ -249,6 +265,15 @@ class TapFingerBatch:
     state
         All scenarios in arrays, whose first axis is the scenario: what they show, what has been
         decided in the last round, and what has come of it. Another object when it has grown.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment
+    >>> batch = TapFingerEnvironment(small(1)).batch(3)
+    >>> batch.open(0, small(1), None)
+    >>> batch.over
+    array([False,  True,  True])
     """
 
     def __init__(self, environment: TapFingerEnvironment, count: int) -> None:
@@ -389,6 +414,15 @@ class TapFingerTrajectory(Trajectory):
     scenarios
         Scenario of each run, see `TapFingerEnvironment.scenarios`, shape [runs]; None where it is
         not known.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> trajectory = simulate(TapFingerEnvironment(small(1)), Min(), runs=1)
+    >>> trajectory.cluster, trajectory.start, trajectory.completion
+    (array([[1, 1, 1, 1]]), array([[ 0, 11,  4,  7]]), array([[ 4., 15.,  7., 11.]]))
     """
 
     instance: TapFingerInstance

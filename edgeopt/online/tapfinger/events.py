@@ -36,6 +36,14 @@ class Tasks(NamedTuple):
         Weight of its flow time, shape [v].
     waits
         Whether it has not been placed yet, shape [v].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import Tasks
+    >>> tasks = Tasks.of(small(1))
+    >>> tasks.arrival, tasks.kind, tasks.waits
+    (array([0, 3, 3, 3]), array([0, 0, 1, 0]), array([ True,  True,  True,  True]))
     """
 
     arrival: Ints
@@ -69,6 +77,20 @@ class Running(NamedTuple):
         Slot in which it was placed, shape [m].
     attained
         CPU-slots and GPU-slots that it has held, shape [m, 2].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> environment, policy = TapFingerEnvironment(small(1)), Min()
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode, state = environment.episode(scenario), policy.start(environment.instance)
+    >>> decision, state = policy.decide(state, episode.observe(), np.random.default_rng(0))
+    >>> outcome = episode.act(decision)
+    >>> running = episode.observe().running
+    >>> running.task, running.cluster, running.bundle
+    (array([0]), array([1]), array([[1, 2]]))
     """
 
     task: Ints
@@ -105,6 +127,18 @@ class Round(NamedTuple):
         The tasks that run or are paused.
     tasks
         What is known of the tasks that have arrived.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment
+    >>> environment = TapFingerEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> seen = environment.episode(scenario).observe()
+    >>> seen.free, seen.pending[:, 0]
+    (array([[4, 0],
+           [2, 2]]), array([-1,  0]))
     """
 
     slot: int
@@ -143,6 +177,19 @@ class Decision(NamedTuple):
         Running tasks whose bundle changes, shape [m]; None for none. That is preemption.
     other
         Their bundles from now on, shape [m, 2]; below the smallest one they make no progress.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
+    >>> environment = TapFingerEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode = environment.episode(scenario)
+    >>> first = episode.observe().pending[:, 0]
+    >>> bundle = np.where(first[:, None] >= 0, environment.instance.minimum[0], 0)
+    >>> episode.act(Decision(first, bundle)).started
+    array([-1,  0])
     """
 
     task: Ints
@@ -170,6 +217,18 @@ class Outcome(NamedTuple):
         Whether the slot is over, so that time has passed.
     completed
         Tasks that are complete since then, shape [c].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> environment, policy = TapFingerEnvironment(small(1)), Min()
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> episode, state = environment.episode(scenario), policy.start(environment.instance)
+    >>> decision, state = policy.decide(state, episode.observe(), np.random.default_rng(0))
+    >>> episode.act(decision)
+    Outcome(started=int64[2], elapsed=True, completed=int64[0])
     """
 
     started: Ints
@@ -189,6 +248,15 @@ class Held(NamedTuple):
         CPU cores and GPUs, shape [h, 2]; (0, 0) while it was paused.
     begin, end
         First slot and the slot after the last, shape [h].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> held = simulate(TapFingerEnvironment(small(1)), Min(), runs=1, keep_trace=True).held
+    >>> held.task, held.cluster, held.begin, held.end
+    (array([0, 1, 2, 3]), array([1, 1, 1, 1]), array([ 0, 11,  4,  7]), array([ 4, 15,  7, 11]))
     """
 
     task: Ints

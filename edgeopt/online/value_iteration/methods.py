@@ -71,6 +71,18 @@ class Values:
         Number of the decision in each state, shape [stages, states]; without a horizon one stage.
     rounds
         Number of Bellman operators, of improved policies, or of linear programs.
+
+    Examples
+    --------
+    >>> from edgeopt.online.value_iteration import DecisionProcess, discounted
+    >>> machine = DecisionProcess(
+    ...     transition=[[0.9, 0.1], [0.0, 1.0], [1.0, 0.0]],
+    ...     state=[0, 1, 1], reward=[1.0, 0.0, -2.0],
+    ...     states=["runs", "broken"], actions=["run", "wait", "repair"],
+    ... )
+    >>> values = discounted(machine, 0.95)
+    >>> values.value.round(2), values.decision
+    (array([14.79, 12.05]), array([[0, 2]]))
     """
 
     process: DecisionProcess

@@ -38,6 +38,17 @@ class Terms(NamedTuple):
         Weight instead of that of the instance; None: the instance's.
     capped
         Whether slots have an energy budget at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online.edr import EdrEnvironment, EvenRate, Terms
+    >>> environment = EdrEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> frame = environment.episode(scenario).observe()
+    >>> EvenRate().terms(None, frame) == Terms(price=small(1).price_prior, capped=True)
+    True
     """
 
     price: float
@@ -50,17 +61,6 @@ def slot_budget(slot: Slot, slots: int) -> float:
     r"""Return the energy that the requests of a slot may use.
 
     What training leaves of a frame's cap is split evenly, whatever the slots before have used.
-
-    Parameters
-    ----------
-    slot
-        The slot.
-    slots
-        Slots of the frame, D.
-
-    Returns
-    -------
-    Wh, at least 0; infinity without a cap.
 
     Notes
     -----
@@ -298,6 +298,24 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     -----
     Zhu et al., Algorithm 0. There nothing keeps training within the sites and nothing is said of
     frames whose cap is too small.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, EdrPolicy
+    >>> @dataclass(frozen=True, eq=False, kw_only=True)
+    ... class Early(EdrPolicy):
+    ...     title = "Early"
+    ...     def begin(self, instance):
+    ...         return None
+    ...     def requested_rounds(self, memory, frame, cap, rng):
+    ...         return frame.remaining, memory
+    ...
+    >>> simulate(EdrEnvironment(small(1)), Early(), runs=5)
+    EdrTrajectory(Early, 5 scenarios, 2 slots, mean reward 4208.19)
     """
 
     elastic: Elastic = "soft"

@@ -58,6 +58,14 @@ class Guarantee(NamedTuple):
         Of the gain of the best fixed placement.
     why
         What holds of the budgets, in words.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.idn import small
+    >>> from edgeopt.online.idn import Infida
+    >>> guarantee = Infida().guarantee(small(1))
+    >>> round(guarantee.share, 3), guarantee.why
+    (0.632, 'budgets may be exceeded by part of one model')
     """
 
     share: float

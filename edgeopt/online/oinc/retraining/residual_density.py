@@ -37,6 +37,15 @@ class JobRuns(NamedTuple):
         The job and the site that served it, shape [r].
     begin, end
         Beginning and end, s since the start, shape [r].
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> from edgeopt.online.oinc.retraining import run_density
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> runs = run_density(problem).runs
+    >>> runs.job, runs.site, runs.end
+    (array([0, 2, 1]), array([0, 0, 1]), array([2., 3., 3.]))
     """
 
     job: Ints
@@ -66,6 +75,14 @@ class RetrainingRun:
         dispatched, NaN if it never was, shape [K].
     runs
         What ran when.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> from edgeopt.online.oinc.retraining import run_density
+    >>> run = run_density(RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]]))
+    >>> run.flow, run.weighted_flow
+    (array([2., 3., 2.]), 7.0)
     """
 
     problem: RetrainingProblem

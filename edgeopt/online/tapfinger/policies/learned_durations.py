@@ -71,6 +71,14 @@ class ServiceBook:
     -----
     Kinds and slots are those of the instances on which the book was kept: it is of use for others
     with the same kinds of tasks and slots of the same length.
+
+    Examples
+    --------
+    >>> from edgeopt.online.tapfinger import ServiceBook
+    >>> monday, tuesday = ServiceBook([[0, 1, 2, 1, 5, 3]]), ServiceBook([[0, 1, 2, 1, 5, 1]])
+    >>> book = monday.merged(tuesday)
+    >>> book.services, book.count
+    (array([[0, 1, 2, 1, 5, 4]]), 4)
     """
 
     services: Ints = field(default_factory=lambda: np.zeros((0, len(COLUMNS)), dtype=np.int64))

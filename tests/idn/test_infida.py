@@ -90,6 +90,13 @@ def test_rates_of_theory_are_those_of_the_proof() -> None:
     assert rates_of(Infida(step="published").start(EDGE)) == pytest.approx([published, 0.0])
 
 
+@pytest.mark.parametrize("attachment", ["task", "common"])
+def test_the_rate_of_the_theorem_hardly_moves_a_share_in_thirty_slots(attachment: Any) -> None:
+    instance = generate(rng=171, horizon=31, attachment=attachment)
+    first, *_, last = [state.fractional for state, *_ in ran(instance, Infida(step="published"))]
+    assert 1e-4 < np.abs(last - first).max() < 0.004
+
+
 def test_shared_credit_splits_what_several_types_want() -> None:
     environment = IdnEnvironment(EDGE)
     rng = np.random.default_rng(0)

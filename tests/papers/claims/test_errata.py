@@ -36,11 +36,17 @@ BY_HAND = {
     "idn.budget.published": (2, 1, 1),
     "idn.permanent.published": (1 / 2, 1, 1),
     "idn.worst_needed.published": (0, 1, 1),
+    "idn.step4.published": (1, 0, 0),
     "idn.theorem_d1.published": (0, 3, 3),
     "idn.theorem_d1.ties": (0, 2.4, 2.4),
     "idn.rounding_gap.uncapped": (PSI, PSI / 10, 1 / 10),
     "idn.coins.by_item": (1 / 2, 2 / 3, 2 / 3),
     "idn.equation163.published": (3, 2, 2),
+    "idn.equation169.published": (
+        math.sqrt(2 * math.log(2)),
+        math.sqrt(math.log(2) / 2),
+        math.sqrt(math.log(2) / 2),
+    ),
     "oinc.lemma1.instants": (5 / 8, -3 / 8, 1 / 4),
     "oinc.order.published": (1, 0, 0),
     "oinc.order.service": (1, 0, 0),
@@ -85,6 +91,8 @@ BY_HAND = {
 
 
 CONVERTED = {
+    "idn.step4.published",
+    "idn.equation169.published",
     "idn.budget.published",
     "oinc.equation2.units",
     "oinc.equation5.published",

@@ -298,7 +298,11 @@ class Infida:
 
     Notes
     -----
-    Si Salem et al., Toward inference delivery networks, Algorithm 1 and Theorem V.1.
+    Si Salem et al., Toward inference delivery networks, Algorithm 1 and Theorem V.1. That is
+    ``step="published"`` with all other options at their defaults, and `peak` where it is known.
+    The evaluation of the paper does not give its rate. That of the theorem moves no share by more
+    than 0.004 in 30 slots of its networks, so the default here is ``"adaptive"``; `Stretching` and
+    longer refresh periods are the paper's, everything else is not.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.regret import PSI
 from edgeopt.online.idn import Infida
 from edgeopt.online.mirror_ascent import KnapsackEntropy
-from edgeopt_papers.idn.claims.evaluation import Evaluation, erratum, free
+from edgeopt_papers.idn.claims.evaluation import Evaluation, centre, erratum, free
 from edgeopt_papers.idn.claims.instances import (
     Projection,
     one_model,
@@ -20,6 +20,7 @@ from edgeopt_papers.idn.claims.instances import (
     thirds,
     tied,
     tight_repository,
+    unneeded_model,
     whole_catalogue,
 )
 from edgeopt_papers.idn.claims.rounding_distribution import (
@@ -92,6 +93,16 @@ def errata() -> tuple[Erratum, ...]:
     started = (roomy.size * Infida().start(roomy).fractional).sum(axis=1)
     w, m = np.argwhere(tight.repository)[0]
     host = tight.budget[w] / tight.size[w].sum()
+    both = Evaluation(unneeded_model())
+    begin = centre(both.instance).ravel()
+    [pair], [last] = both.slots[0].types, both.slots[0].worst_needed(begin)
+    assert last is not None
+    amounts = (pair.potential * np.maximum(pair.cost[last] - pair.cost, 0.0))[pair.pair < 2]
+    constants, count = alone.constants, 4
+    rate = float(constants.published_rate(count).max())
+    slope, theta = constants.paper.gradient_bound, constants.paper.convexity
+    per_slot = slope * math.sqrt(2.0 * constants.diameter / theta)
+    by_rate = constants.diameter / (rate * count) + rate * slope**2 / (2.0 * theta)
     whole = Evaluation(one_model_whole())
     u = int(np.flatnonzero(free(whole.instance))[0])
     used = float(whole.instance.size[u] @ whole.integral[0, u])
@@ -121,6 +132,12 @@ def errata() -> tuple[Erratum, ...]:
             steep,
         ),
         erratum(
+            "step4.published",
+            float(amounts.sum()),
+            float(amounts[1]),
+            float(both.slots[0].supergradient(begin)[pair.pair[1]]),
+        ),
+        erratum(
             "theorem_d1.published",
             _filled(whole_catalogue(), both=True),
             _filled(whole_catalogue(), both=False),
@@ -140,4 +157,5 @@ def errata() -> tuple[Erratum, ...]:
         ),
         erratum("coins.by_item", float(shares[0][0]), float(shares[1][0]), float(drawn[0])),
         erratum("equation163.published", whole.instance.budget[u], used, used),
+        erratum("equation169.published", per_slot, per_slot / math.sqrt(count), by_rate),
     )

@@ -34,6 +34,40 @@ def _equal(view: Evaluation, left: Form, right: Form) -> Iterator[Measurement]:
         yield alike(left(slot), right(slot), slot.scale)
 
 
+def _threshold(view: Evaluation) -> Iterator[Measurement]:
+    """Compare both sides of (47) for several c, and with what is served of c requests alone."""
+    from edgeopt.online.idn import serve
+
+    instance = view.instance
+    for n, one in enumerate(view.slots[0].types):
+        c = int(one.requests)
+        for threshold in range(1, c + 2, 1 + c // 3):
+            yield from _nonzero(*_sides(one.effective(view.allocations), threshold), threshold)
+        alone = np.where(np.arange(instance.types) == n, c, 0)
+        span = instance.ranking.options(n)
+        for x in view.integral[:4]:
+            served = serve(instance, alone, x > 0)
+            z = x.ravel()[one.pair] * instance.ranking.potential(alone[None])[0, span]
+            yield from _nonzero(served.load[span], _sides(z[None], c)[1], c)
+
+
+def _sides(z: NDArray[np.float64], c: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return both sides of (47) at all ranks of all rows."""
+    total = np.cumsum(z, axis=1)
+    before = np.pad(total, ((0, 0), (1, 0)))[:, :-1]
+    left = np.minimum(c, total) - np.minimum(c, before)
+    right = np.minimum(c - before, z) * (before < c)
+    return left.ravel(), right.ravel()
+
+
+def _nonzero(
+    left: NDArray[np.float64], right: NDArray[np.float64], scale: float
+) -> Iterator[Measurement]:
+    some = (left != 0.0) | (right != 0.0)
+    if some.any():
+        yield alike(left[some], right[some], scale)
+
+
 def _cost(view: Evaluation) -> Measured:
     x = view.allocations
     return _equal(view, lambda slot: slot.telescoped_cost(x), lambda slot: slot.serving_cost(x))
@@ -179,6 +213,7 @@ def _at_run_time(view: Evaluation) -> Measurement:
 
 
 CLAIMS = (
+    claim("lemma_c1", _threshold, DRAWN),
     claim("lemma_c2", _cost, DRAWN, assumptions=(COVERED,)),
     claim("lemma_c2.published", _cost, named.starved_repository, assumptions=(IN_SET,)),
     claim("lemma3_1", _gain, (DRAWN, named.two_half_repositories), assumptions=(COVERED,)),

@@ -343,7 +343,7 @@ def best_answer(
             except SolverError as why:
                 refused, claimed = why, None
             reports.raise_kept()
-            first, asked = None, replace(request, time_limit=request.left(begun))
+            first, asked = None, request.since(begun)
             if claimed is None:
                 continue
             with linear.few_factorisations(SHARE):
@@ -352,7 +352,7 @@ def best_answer(
                 (found, point), settled = _settled(run, program, found, asked), True
                 if point is not None and not program.is_mixed_integer and is_point(program, point):
                     more.append(attempt._replace(program=_holding(program, point)))
-                asked = replace(request, time_limit=request.left(begun))
+                asked = request.since(begun)
             if best is None or _better(found, best.solution):
                 best = Answer(found, claimed)
             if _ends(found):
@@ -449,8 +449,10 @@ def handed_over(
     run: BackendSolve, attempt: Attempt, program: LinearProgram, request: Request
 ) -> Solution:
     """Return what a backend claims of a program."""
-    scaling, tolerance = attempt.scaling, attempt.tolerance or request.tolerance
-    asked = scaling.request(replace(request, tolerance=tolerance))
+    scaling = attempt.scaling
+    if attempt.tolerance is not None:
+        request = replace(request, tolerance=attempt.tolerance)
+    asked = scaling.request(request)
     try:
         with np.errstate(over="ignore"):
             stated = scaling.apply(attempt.program)
@@ -579,8 +581,7 @@ def _settled(
     if proof is not None:
         return _pointless(found, Status.PROVEN_INFEASIBLE, bound=np.inf, evidence=proof), None
     if point is not None:
-        left = replace(request, time_limit=request.left(begun))
-        unbounded = _unbounded(run, program, found, left, point)
+        unbounded = _unbounded(run, program, found, request.since(begun), point)
         if unbounded is not None:
             return unbounded, None
     if found.status not in NO_POINT:

@@ -316,7 +316,7 @@ class Reusable:
             self._model.setOptionValue("time_limit", spent + self._request.time_limit)
         start = time.perf_counter()
         request = self._scaling.request(self._request)
-        highs.run(self._model, request, program.sign)
+        highs.run(self._model, request, program)
         seconds = Seconds(self._building, time.perf_counter() - start)
         self._building, self._solved = 0.0, True
         found = highs.read(self._model, program, request, seconds, path)

@@ -6,6 +6,7 @@ themselves.
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -251,6 +252,11 @@ class LinearProgram:
         return bool(self.integer.any())
 
     @cached_property
+    def transposed(self) -> sparse.csr_array:
+        """The transposed matrix, which shares its numbers, shape [n, m]."""
+        return self.matrix.T
+
+    @cached_property
     def units(self) -> Units:
         """Powers of two that bring the entries of the matrix closer together."""
         return units_of(self)
@@ -302,7 +308,22 @@ class LinearProgram:
             if isinstance(change, Mapping) and name in fields and name != "labels":
                 labels = self.row_names if name.startswith("row_") else self.column_names
                 changes[name] = labels.changed(getattr(self, name), change)
+        if changes.keys() <= {"cost", "offset"}:
+            return self._with_objective(**changes)
         return LinearProgram(**({name: getattr(self, name) for name in fields} | changes))
+
+    def _with_objective(
+        self, cost: ArrayLike | None = None, offset: float | None = None
+    ) -> LinearProgram:
+        """Return a copy whose rows and bounds need not be checked again."""
+        other = copy.copy(self)
+        store = object.__setattr__
+        if cost is not None:
+            store(other, "cost", _frozen_vector("cost", cost, self.shape[1], np.float64))
+            require(np.isfinite(other.cost), "cost", "must be finite", other.cost)
+        if offset is not None:
+            store(other, "offset", float(offset))
+        return other
 
     def relaxed(self) -> LinearProgram:
         """Return the linear program without the whole-number conditions."""

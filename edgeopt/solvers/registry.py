@@ -12,7 +12,7 @@ import importlib.util
 import pickle
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from numbers import Real
 from types import MappingProxyType
@@ -223,11 +223,12 @@ class Request:
         """Largest residual and gap that a certificate accepts."""
         return max(DEFAULT, self.tolerance or 0.0)
 
-    def left(self, begun: float) -> float | None:
-        """Return what is left of the time limit at a solve that began at a time."""
+    def since(self, begun: float) -> Request:
+        """Return the request with what is left of its time limit since a solve began."""
         if self.time_limit is None:
-            return None
-        return max(0.0, self.time_limit - (time.perf_counter() - begun))
+            return self
+        left = max(0.0, self.time_limit - (time.perf_counter() - begun))
+        return replace(self, time_limit=left)
 
     def record(self) -> dict[str, Any]:
         """Return the request as it is kept in the solution."""

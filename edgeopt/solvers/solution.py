@@ -245,7 +245,7 @@ class Solution:
         slope = self.problem.cost
         if self.problem.quadratic is not None:
             slope = slope + self.problem.quadratic @ self.values
-        reduced: NDArray[np.float64] = slope - self.problem.matrix.T @ self.duals
+        reduced: NDArray[np.float64] = slope - self.problem.transposed @ self.duals
         return reduced
 
     def value(self, label: str) -> Any:
@@ -425,18 +425,18 @@ class Solution:
             by = "solver" if self.problem.is_mixed_integer else "proof"
         else:
             by = "proof" if self.duals is not None else "solver"
-        checked = replace(
-            self,
-            bound=bound.value,
-            bound_by=by if np.isfinite(bound.value) else "",
-            sizes=(self.sizes[0], bound.size),
-        )
+        checked: dict[str, Any] = {
+            "bound": bound.value,
+            "bound_by": by if np.isfinite(bound.value) else "",
+            "sizes": (self.sizes[0], bound.size),
+        }
         if self.values is None:
-            return replace(checked, quality=Quality.NO_SOLUTION)
+            return replace(self, **checked, quality=Quality.NO_SOLUTION)
         if not self.primal_residual() <= tolerance:
-            return replace(checked, quality=Quality.INFEASIBLE)
+            return replace(self, **checked, quality=Quality.INFEASIBLE)
         found = recomputed_objective(self)
-        checked = replace(checked, objective=found.value, sizes=(found.size, bound.size))
+        checked |= {"objective": found.value, "sizes": (found.size, bound.size)}
+        checked = replace(self, **checked)
         misstated = relative_gap(
             self.objective, found.value, objective_size=found.size, bound_size=found.size
         )

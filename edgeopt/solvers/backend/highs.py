@@ -61,6 +61,9 @@ _SECONDS_BETWEEN_REPORTS: Final = 0.1
 
 HighsCallbackType = highspy.cb.HighsCallbackType
 
+SMALL: Final = 10_000
+"""Rows, columns and nonzeros of a linear program that is over before Ctrl-C could be heard."""
+
 REFINEMENTS: Final = 4  # how often a quadratic program is solved again around its last optimum
 SMALLEST_TOLERANCE: Final = 1e-10  # the smallest tolerance that HiGHS takes
 logger = logging.getLogger("edgeopt.solvers")
@@ -81,7 +84,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     if request.start is not None:
         set_start(model, program, request)
     built = time.perf_counter()
-    run(model, request, program.sign)
+    run(model, request, program)
     if program.quadratic is not None:
         _refine(model, program, request)
     return read(model, program, request, Seconds(built - start, time.perf_counter() - built))
@@ -158,7 +161,7 @@ def _refine(model: highspy.Highs, program: LinearProgram, request: Request) -> N
         model.changeColsCost(len(every), every, program.sign * program.cost - added * found)
         if request.time_limit is not None:
             model.setOptionValue("time_limit", model.getRunTime() + request.time_limit)
-        run(model, request, program.sign)
+        run(model, request, program)
         before = found
 
 
@@ -248,9 +251,13 @@ class _Watch:
             self.stop.set()
 
 
-def run(model: highspy.Highs, request: Request, sign: float) -> None:
-    """Run HiGHS with Ctrl-C, logging and progress wired up."""
-    watch = _Watch(request, sign)
+def run(model: highspy.Highs, request: Request, program: LinearProgram) -> None:
+    """Run HiGHS with Ctrl-C, logging and progress wired up; Ctrl-C waits for a small program."""
+    small = not program.is_mixed_integer and sum(program.shape) + program.matrix.nnz <= SMALL
+    unheard = small and request.progress is None and not request.log
+    if unheard and not _overtaxed(model.run(), model, request):
+        return
+    watch = _Watch(request, program.sign)
     model.setCallback(watch, None)
     kinds = [
         HighsCallbackType.kCallbackSimplexInterrupt,
@@ -264,9 +271,7 @@ def run(model: highspy.Highs, request: Request, sign: float) -> None:
     for kind in kinds:
         model.startCallback(kind)
     try:
-        outcome = run_interruptibly(model.run, watch.stop)
-        untouched = model.getModelStatus() == HighsModelStatus.kNotset
-        if outcome == highspy.HighsStatus.kError and untouched and request.threads is not None:
+        if _overtaxed(run_interruptibly(model.run, watch.stop), model, request):
             # Solves of one thread share a pool of helpers, which keeps its size until reset.
             highspy.Highs.resetGlobalScheduler(True)
             run_interruptibly(model.run, watch.stop)
@@ -274,6 +279,12 @@ def run(model: highspy.Highs, request: Request, sign: float) -> None:
         for kind in kinds:
             model.stopCallback(kind)
     watch.reports.raise_kept()
+
+
+def _overtaxed(outcome: Any, model: highspy.Highs, request: Request) -> bool:
+    """Whether HiGHS did not begin, because its pool of threads has another size."""
+    untouched = model.getModelStatus() == HighsModelStatus.kNotset
+    return bool(outcome == highspy.HighsStatus.kError and untouched and request.threads is not None)
 
 
 def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:

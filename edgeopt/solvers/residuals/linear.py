@@ -245,7 +245,7 @@ def dual_violation(program: LinearProgram, duals: Vector, terms: Vector | None =
     signed = program.sign * np.asarray(duals, dtype=float)
     terms = np.abs(program.cost) if terms is None else terms
     terms = terms + abs(program.matrix).T @ np.abs(signed)
-    reduced = program.sign * program.cost - program.matrix.T @ signed
+    reduced = program.sign * program.cost - program.transposed @ signed
     columns = unsupported(reduced, program.lower, program.upper)
     rows = unsupported(signed, program.row_lower, program.row_upper)
     worst = largest_ratio(columns, terms)
@@ -292,7 +292,7 @@ def best_multipliers(
 def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float]:
     """Return the bound on the minimisation, its size, and how much of it implied bounds cost."""
     # Safe dual bounds: Neumaier and Shcherbina, Mathematical Programming 99, 2004.
-    reduced = program.sign * program.cost - program.matrix.T @ signed
+    reduced = program.sign * program.cost - program.transposed @ signed
     low, high = program.lower, program.upper
     leaning = unsupported(reduced, low, high) > 0.0
     if leaning.any():
@@ -394,7 +394,7 @@ def cost_terms(program: LinearProgram, signed: Vector) -> Vector:
 
 def reduced_costs(program: LinearProgram, signed: Vector) -> tuple[Vector, Vector]:
     """Return reduced costs of the minimisation, and how much of each may be rounding."""
-    reduced = program.sign * program.cost - program.matrix.T @ signed
+    reduced = program.sign * program.cost - program.transposed @ signed
     return reduced, ROUNDING_UNITS * EPSILON * cost_terms(program, signed)
 
 
@@ -409,7 +409,8 @@ def close_duals(program: LinearProgram, signed: Vector, passes: int = MOVES) -> 
         return
     yield from _least_changes(program, signed, passes)
     yield from _with_margin(program, signed, passes)
-    clean = without_unnoticed(program.matrix.T, signed, np.zeros_like(signed), np.abs(program.cost))
+    nothing, size = np.zeros_like(signed), np.abs(program.cost)
+    clean = without_unnoticed(program.transposed, signed, nothing, size)
     if (clean != signed).any():
         yield clean
         yield from _least_changes(program, clean, passes)

@@ -88,14 +88,14 @@ def _cleaned_pair(program: LinearProgram, point: Vector, duals: Vector) -> tuple
     """Return point and duals without what no row and no column notices."""
     point = cleaned(program, point)
     slopes = np.abs(linearised(program, point).cost)
-    return point, without_unnoticed(program.matrix.T, duals, np.zeros_like(duals), slopes)
+    return point, without_unnoticed(program.transposed, duals, np.zeros_like(duals), slopes)
 
 
 def _tangent_bound(program: LinearProgram, point: Vector, duals: Vector) -> Sum:
     """Return the bound of the tangent; a reduced cost that is rounding of its terms counts as 0."""
     assert program.quadratic is not None
     tangent = linearised(program, point)
-    resting = program.matrix.T @ duals
+    resting = program.transposed @ duals
     terms = np.abs(program.cost) + abs(program.quadratic) @ np.abs(point)
     terms = ROUNDING_UNITS * EPSILON * (terms + abs(program.matrix).T @ np.abs(duals))
     reduced = tangent.cost - resting
@@ -114,7 +114,7 @@ def _moved(program: LinearProgram, point: Vector, duals: Vector) -> tuple[Vector
     curvature: Any = program.sign * program.quadratic
     signed = projected(program, program.sign * duals)
     slopes = program.sign * program.cost + curvature @ point
-    reduced = slopes - program.matrix.T @ signed
+    reduced = slopes - program.transposed @ signed
     terms = cost_terms(program, signed) + abs(curvature) @ np.abs(point)
     free = np.isneginf(program.lower) & np.isposinf(program.upper)
     _leaning, near, aim = leaning_columns(program, reduced, terms)

@@ -95,7 +95,7 @@ COMMANDS = {
     "collection": "with --wide",
     "collection show rescue-paper-k2-t30": "found",
     "bench --online rescue* --dry-run": "all, on",
-    "bench --online srs,random+guard --instances rescue-paper-k2-t30 --runs 4 --out out": "Report: out",
+    "bench --online srs --instances rescue-paper-k2-t30 --runs 4 --out out": "Report: out",
     "reproduce tapfinger --figure 2 --quick": "2 of 2 published statements agree",
     "reproduce rescue --figure 1 --quick": "a full one may judge otherwise",
     "solvers": "highs",

@@ -15,6 +15,7 @@ where that is larger: no row's own unit matters.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
@@ -26,6 +27,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.rays import elastic, solved_by_highs
+from edgeopt.solvers.registry import Request
 from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import TIGHT
@@ -184,7 +186,9 @@ class Bound:
 
 
 def is_infeasible(program: LinearProgram, time_limit: float | None = None) -> bool:
-    """Return whether HiGHS proves that a program has no feasible point."""
+    """Return whether HiGHS proves that a program has no feasible point, in the time given."""
+    if time_limit == 0.0:
+        return False
     question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
     answer = solved_by_highs(question, time_limit)
     vague = answer is not None and answer.status is Status.INFEASIBLE_OR_UNBOUNDED
@@ -226,14 +230,16 @@ def find_conflict(
     """Find sides of an infeasible program that cannot hold together.
 
     If the program is infeasible without its whole-number conditions, the conflict is one of rows
-    and bounds; otherwise of rows, with all columns as they are.
+    and bounds; otherwise of rows, with all columns as they are. When time is over, what was not yet
+    seen to be dispensable stays in the conflict.
     """
+    request, began = Request("highs", time_limit=time_limit), time.perf_counter()
     relaxed = program.relaxed() if program.is_mixed_integer else program
     if not program.is_mixed_integer or is_infeasible(relaxed, time_limit):
 
         def conflicting(members: Sequence[Bound]) -> bool:
             part = restricted(relaxed, members, keep_columns=False)
-            return is_infeasible(part, time_limit)
+            return is_infeasible(part, request.since(began).time_limit)
 
         found = _from_highs(relaxed)
         if not found or not conflicting(found):
@@ -243,7 +249,8 @@ def find_conflict(
         return found, is_irreducible(found, conflicting), ""
 
     def conflicting_integers(members: Sequence[Bound]) -> bool:
-        return is_infeasible(restricted(program, members, keep_columns=True), time_limit)
+        part = restricted(program, members, keep_columns=True)
+        return is_infeasible(part, request.since(began).time_limit)
 
     rows = [one for one in _all_sides(program) if one.part == "row"]
     found = shrink(rows, conflicting_integers)

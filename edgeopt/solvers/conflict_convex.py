@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import cvxpy
@@ -12,6 +13,7 @@ from cvxpy.constraints.zero import Equality
 
 from edgeopt.solvers.backend.cvxpy_refusals import constraint_names
 from edgeopt.solvers.conflict import Explanation, Side, is_irreducible, shrink
+from edgeopt.solvers.registry import Request
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -20,10 +22,13 @@ if TYPE_CHECKING:
 _INFEASIBLE = (cvxpy.INFEASIBLE, cvxpy.INFEASIBLE_INACCURATE, "infeasible_or_unbounded")
 
 
-def explain_convex(problem: Any) -> Explanation:
+def explain_convex(problem: Any, time_limit: float | None = None) -> Explanation:
     """Say which constraints of an infeasible convex problem cannot hold together."""
+    request, began = Request(time_limit=time_limit), time.perf_counter()
 
     def conflicting(constraints: Sequence[Any]) -> bool:
+        if constraints is not everything and request.since(began).time_limit == 0.0:
+            return False
         return _status(cvxpy.Problem(cvxpy.Minimize(0), list(constraints))) in _INFEASIBLE
 
     everything = list(problem.constraints)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.errors import ProblemTypeError
+from edgeopt.errors import ProblemTypeError, SolverError
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.conflict import Bound, Explanation, Side, cheapest_point, find_conflict
 from edgeopt.solvers.dispatch import best_answer
 from edgeopt.solvers.registry import Kind, Request, kind_of
+from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @checked()
-def explain(problem: Any, *, time_limit: float | None = None) -> Explanation:
+def explain(problem: Any, *, time_limit: float | None = 60.0) -> Explanation:
     """Say why a problem is infeasible, in labels and values.
 
     Parameters
@@ -29,7 +31,9 @@ def explain(problem: Any, *, time_limit: float | None = None) -> Explanation:
     problem
         A `LinearProgram`, a linear Pyomo model or a CVXPY problem.
     time_limit
-        Seconds for each of the programs solved on the way.
+        Seconds after which the conflict found so far is returned, which may be larger than it has
+        to be; half of them after the first solve are for the conflict, the rest for the repair.
+        None for no limit.
 
     Returns
     -------
@@ -41,7 +45,8 @@ def explain(problem: Any, *, time_limit: float | None = None) -> Explanation:
     ProblemTypeError
         If the problem is a smooth nonlinear one or a Pyomo model that is not linear.
     SolverError
-        If a Pyomo constraint without free variables does not hold; the text names it.
+        If a Pyomo constraint without free variables does not hold; the text names it. If time is
+        over before it is known whether there is a feasible point.
 
     Examples
     --------
@@ -72,17 +77,25 @@ with their values at the cheapest repair:
     if kind is Kind.CVXPY:
         from edgeopt.solvers.conflict_convex import explain_convex
 
-        return explain_convex(problem)
+        return explain_convex(problem, time_limit)
     raise ProblemTypeError("cannot explain a smooth nonlinear program: its conflicts are local")
 
 
 def _explain_program(program: LinearProgram, time_limit: float | None) -> Explanation:
     question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
-    request = Request("highs", time_limit=time_limit)
-    if best_answer(highs.solve, question, request).solution.quality.usable:
+    request, began = Request("highs", time_limit=time_limit), time.perf_counter()
+    found = best_answer(highs.solve, question, request).solution
+    if found.quality.usable:
         return Explanation(feasible=True)
-    members, minimal, background = find_conflict(program, time_limit)
-    point, cost = cheapest_point(program, time_limit)
+    if found.status is Status.MAX_TIME_LIMIT:
+        raise SolverError(
+            f"whether the problem has a feasible point is not known after {time_limit:g} s; give a "
+            "larger time_limit",
+            found,
+        )
+    left = request.since(began).time_limit
+    members, minimal, background = find_conflict(program, None if left is None else left / 2.0)
+    point, cost = cheapest_point(program, request.since(began).time_limit)
     values = _Values(program, point)
     return Explanation(
         feasible=False,

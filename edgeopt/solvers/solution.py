@@ -425,18 +425,18 @@ class Solution:
             by = "solver" if self.problem.is_mixed_integer else "proof"
         else:
             by = "proof" if self.duals is not None else "solver"
-        checked: dict[str, Any] = {
+        known: dict[str, Any] = {
             "bound": bound.value,
             "bound_by": by if np.isfinite(bound.value) else "",
             "sizes": (self.sizes[0], bound.size),
         }
         if self.values is None:
-            return replace(self, **checked, quality=Quality.NO_SOLUTION)
+            return replace(self, **known, quality=Quality.NO_SOLUTION)
         if not self.primal_residual() <= tolerance:
-            return replace(self, **checked, quality=Quality.INFEASIBLE)
+            return replace(self, **known, quality=Quality.INFEASIBLE)
         found = recomputed_objective(self)
-        checked |= {"objective": found.value, "sizes": (found.size, bound.size)}
-        checked = replace(self, **checked)
+        known |= {"objective": found.value, "sizes": (found.size, bound.size)}
+        checked = replace(self, **known)
         misstated = relative_gap(
             self.objective, found.value, objective_size=found.size, bound_size=found.size
         )

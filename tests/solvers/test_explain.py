@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import time
+from itertools import count
 
 import cvxpy
 import numpy as np
@@ -103,6 +105,28 @@ def test_proposals_of_the_solver_are_not_believed(
         ("row", 1, "lower"),
         ("row", 2, "upper"),
     ]
+
+
+def test_a_conflict_is_what_was_found_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = _server()
+    monkeypatch.setattr(conflict, "_from_highs", lambda _: [])
+    clock = count()  # every look at the clock is a second later
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
+    members, minimal, _ = find_conflict(program, 8.0)
+    monkeypatch.undo()
+    smallest, _, _ = find_conflict(program)
+    assert not minimal
+    assert set(smallest) < set(members)
+    assert is_infeasible(restricted(program, members, keep_columns=False))
+
+
+def test_without_time_nothing_is_said_of_a_program() -> None:
+    rng = np.random.default_rng(3)
+    sides = rng.integers(10, 60, (200, 60))
+    half = sides.sum(axis=1) // 2
+    program = LinearProgram(np.zeros(60), sides, half, half, 0, 1, True)
+    with pytest.raises(SolverError, match="is not known after 0 s"):
+        explain(program, time_limit=0)
 
 
 def test_integer_conflict_blames_the_row_that_parity_breaks() -> None:

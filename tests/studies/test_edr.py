@@ -117,7 +117,8 @@ def test_what_foresight_is_worth_is_said_of_instances_with_a_law(case: Case) -> 
     assert found.value == pytest.approx(found.plan.training + found.plan.serving)
     [said] = [note for note in SYSTEM.reporting.notes(known) if "prices are drawn" in note]
     assert f"{found.bound:.5g}".rstrip("0").rstrip(".") in said
-    assert "in expectation over channels and prices, not on this one instance" in said
+    assert f"{found.plan.serving:.5g} holds for this instance: no run serves" in said
+    assert f"The other {found.plan.training:.1f}, for training, is an expectation over" in said
     share = 100 * (found.value / known.benchmark.bound - 1)
     assert re.search(rf"differs from the LP bound by {share:.1f}".replace("-", "."), said), said
     # The other benchmarks and the table are as without the distribution.

@@ -69,10 +69,11 @@ class Published:
         Why both may differ, beyond the caveats of the whole figure.
     rule
         When both agree. A number says how far from the published one the computed one may be, as a
-        share of it; a published number inside the interval of the computed one agrees too. A
-        predicate of the rows tells whether a statement is met, or None where the draws do not
-        resolve it. ``NOT_COMPARABLE`` says that the computed value is one of something else. By
-        default both are shown, and not judged.
+        share of it; a published number inside the interval of the computed one agrees too, and one
+        inside the range of too few draws for an interval is not resolved. A predicate of the
+        rows tells whether a statement is met, or None where the draws do not resolve it.
+        ``NOT_COMPARABLE`` says that the computed value is one of something else. By default both
+        are shown, and not judged.
     met
         What counts as met, in a few words, where the statement does not say it.
     setting
@@ -106,7 +107,8 @@ class Published:
     def counts(self) -> str:
         """What counts as agreement, in words."""
         if isinstance(self.rule, int | float):
-            return f"within {percent(self.rule, 0)}, or in the interval"
+            near = f"within {percent(self.rule, 0)}, or in the interval"
+            return f"{near}; not resolved in the range of a few draws"
         return self.met
 
     def verdict(self, rows: pd.DataFrame, found: Estimate | float | str, *, quick: bool) -> str:
@@ -118,12 +120,14 @@ class Published:
         met = self.rule(rows) if callable(self.rule) else self._near(found)
         return UNRESOLVED if met is None else AGREES if met else DIFFERS
 
-    def _near(self, found: Estimate | float | str) -> bool:
-        """Tell whether a number is near the published one, or its interval holds that."""
+    def _near(self, found: Estimate | float | str) -> bool | None:
+        """Tell whether a number is near the published one; None if only its range holds that."""
         estimate = found if isinstance(found, Estimate) else Estimate(float(found))
         value, tolerance = float(self.value), float(self.rule)  # type: ignore[arg-type]
-        inside = estimate.spread == "interval" and estimate.low <= value <= estimate.high
-        return inside or abs(estimate.value - value) <= tolerance * abs(value)
+        if abs(estimate.value - value) <= tolerance * abs(value):
+            return True
+        inside = estimate.low <= value <= estimate.high
+        return None if inside and estimate.spread == "range" else inside
 
 
 @compact_repr

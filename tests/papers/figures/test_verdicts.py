@@ -38,9 +38,10 @@ def test_a_number_agrees_near_the_published_one() -> None:
     assert near(float("nan")) == "differs"
 
 
-def test_a_number_agrees_inside_the_interval_but_not_inside_a_range() -> None:
+def test_a_number_agrees_inside_the_interval_and_is_not_resolved_inside_a_range() -> None:
     assert judged(Estimate(3.0, 1.5, 3.5, "interval"), rule=0.1) == "agrees"
-    assert judged(Estimate(3.0, 1.5, 3.5, "range"), rule=0.1) == "differs"
+    assert judged(Estimate(3.0, 1.5, 3.5, "range"), rule=0.1) == "not resolved"
+    assert judged(Estimate(3.0, 2.1, 3.5, "range"), rule=0.1) == "differs"
     assert judged(Estimate(3.0, 2.1, 3.5, "interval"), rule=0.1) == "differs"
 
 

@@ -56,7 +56,7 @@ def test_every_subpackage_has_its_page() -> None:
 PUBLIC = ROOT / "docs" / "api" / "names.txt"
 """The reviewed list of public names: whoever adds or takes one changes it too."""
 
-MOST = 573
+MOST = 571
 """Public names that a newcomer can still survey."""
 
 
@@ -66,7 +66,7 @@ def test_public_names_are_those_reviewed() -> None:
     assert len(reviewed) <= MOST
 
 
-PLAIN = 90
+PLAIN = 69
 """Public functions and classes without an example; whoever adds a name shows its use."""
 
 

@@ -31,6 +31,20 @@ class NotApplicableError(EdgeOptError):
     """Raised inside a measurement that cannot be made: the claim is empty or too large here.
 
     `Claim.check` turns it into the verdict `vacuous` with the text as its reason.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Measurement, NotApplicableError
+    >>> from edgeopt.instances.rescue import generate
+    >>> def largest_demand(instance):
+    ...     if not instance.reserved.demand.size:
+    ...         raise NotApplicableError("no reserved tasks")
+    ...     return Measurement(instance.reserved.demand.max(), 1.0)
+    ...
+    >>> largest_demand(generate(reserved=0))
+    Traceback (most recent call last):
+    ...
+    edgeopt.bounds.claim.NotApplicableError: no reserved tasks
     """
 
 
@@ -47,6 +61,14 @@ class Assumption:
         The condition in LaTeX or in one sentence.
     holds
         The test itself, on the instance.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Assumption
+    >>> from edgeopt.instances.rescue import small
+    >>> one_server = Assumption("one server", "K = 1", lambda instance: instance.servers == 1)
+    >>> one_server.holds(small(1))
+    True
     """
 
     name: str
@@ -79,6 +101,13 @@ class Measurement:
     ------
     OptionError
         If one of the numbers is none.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Measurement
+    >>> found = Measurement(measured=3.0, guaranteed=2.5, size=8.0)
+    >>> round(found.allowed(0.125), 6), found.nothing
+    (1.0, False)
     """
 
     measured: float

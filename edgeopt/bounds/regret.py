@@ -94,6 +94,13 @@ class PsiRegret(Regret):
     ----------
     psi
         The share :math:`\psi` of the optimum that is charged.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import psi_regret
+    >>> found = psi_regret([1.0, 2.0, 3.0], 12.0, psi=0.5)
+    >>> found.psi, found.value
+    (0.5, 0.0)
     """
 
     psi: float
@@ -260,6 +267,12 @@ class DynamicRegret(Regret):
     path
         Mean regret of the slots so far, against the proven benchmark, shape [T]; its last entry is
         `value`.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import dynamic_regret
+    >>> dynamic_regret([3.0, 1.0, 2.0], [1.0, 1.0, 1.0]).path
+    array([2., 2., 3.])
     """
 
     path: NDArray[np.float64]
@@ -285,6 +298,13 @@ class DynamicFit:
         Length T of the horizon.
     guarantee
         What a theorem promises the fit to stay below, if one was given.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import dynamic_fit
+    >>> fit = dynamic_fit([[1.0, -1.0], [2.0, -3.0], [0.0, 2.0]], guarantee=4.0)
+    >>> fit.value, fit.per_slot, fit.within
+    (3.0, 1.0, True)
     """
 
     value: float

@@ -50,6 +50,15 @@ class Judged:
         Distance of that item to its nearer limit, below 0 beyond it, in the unit of the measure.
     halfwidth
         Of the interval of its mean; 0 where it is exact, NaN for a check of every run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.bounds import Check
+    >>> few = Check("few", lambda instance, log: len(log), high=4)
+    >>> found = few.judge(np.array([[3.0], [5.0]]))
+    >>> found.kept, found.broken, found.room, found.proven
+    ('broken', 0.5, -1.0, False)
     """
 
     kept: Literal["kept", "broken", "not resolved"]
@@ -293,6 +302,15 @@ class Plan(Protocol):
     """A solved program of one's own: a bound, and what a policy can follow.
 
     What the class methods ``of`` of :mod:`edgeopt.models` return.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Plan
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import P1Solution, p1_lp
+    >>> plan = P1Solution.of(p1_lp(small(1)), small(1))
+    >>> isinstance(plan, Plan), plan.objective <= plan.bound * (1 + 1e-9)
+    (True, True)
     """
 
     objective: float

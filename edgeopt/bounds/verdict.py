@@ -21,6 +21,14 @@ class Finding(StrEnum):
     """What the check of a claim found.
 
     `LOOSE` is said of a claim on all its named instances, never of one instance alone.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.bounds import Finding
+    >>> [verdict] = edgeopt.check("rescue.theorem2")
+    >>> verdict.verdict is Finding.HOLDS, str(Finding.VACUOUS)
+    (True, 'vacuous')
     """
 
     HOLDS = "holds"
@@ -30,7 +38,14 @@ class Finding(StrEnum):
 
 
 class Relation(StrEnum):
-    """How the measured quantity must stand to the guaranteed one."""
+    """How the measured quantity must stand to the guaranteed one.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import Relation
+    >>> Relation.AT_MOST.slack(3.0, 5.0), Relation("at least").slack(3.0, 5.0)
+    (2.0, -2.0)
+    """
 
     AT_LEAST = "at least"
     AT_MOST = "at most"

@@ -49,6 +49,19 @@ class WorstCase:
         Whether the largest of them is the worst: of regrets, and of ratios of costs.
     guarantees
         What a theorem promises for each instance, by name; empty if nothing was given.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import ratio_of
+    >>> def buy_on_the_tenth_day(days, rng):
+    ...     return days if days < 10 else 19.0
+    ...
+    >>> found = ratio_of(
+    ...     buy_on_the_tenth_day, {"week": 7.0, "winter": 90.0}, lambda days: min(days, 10.0),
+    ...     cost=True, guarantee=2.0,
+    ... )
+    >>> found.worst, found.high, found.verdict
+    ('winter', 1.9, 'kept')
     """
 
     worst: str

@@ -23,6 +23,18 @@ class Rounding(Protocol):
 
     :func:`~edgeopt.testing.check_rounding` takes both from it, and
     :class:`edgeopt.online.idn.Infida` rounds with it, ``residual=rounding``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.testing import check_rounding
+    >>> class Coins:
+    ...     keeps = ("marginals",)
+    ...     def __call__(self, y, weights, *, rng):
+    ...         return np.random.default_rng(rng).random(y.shape) < y
+    ...
+    >>> check_rounding(Coins(), checks=["types", "marginals"])
+    Report(rounding Coins, 2 passed)
     """
 
     def __call__(

@@ -35,7 +35,14 @@ _INFINITE = 1e20
 
 
 class Kind(Enum):
-    """A class of problems."""
+    """A class of problems.
+
+    Examples
+    --------
+    >>> from edgeopt.solvers import Kind
+    >>> Kind.LINEAR.value, Kind("convex quadratic program").name
+    ('linear program', 'QUADRATIC')
+    """
 
     LINEAR = "linear program"
     MIXED_INTEGER = "mixed-integer linear program"

@@ -40,6 +40,15 @@ class Status(Enum):
 
     Proven is what was checked on the data of the problem: `Solution.evidence` is the proof. Solvers
     alone only claim it.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.solvers import LinearProgram, Status
+    >>> nothing_fits = LinearProgram([1.0], [[1.0]], row_lower=3.0, row_upper=3.0, upper=2.0)
+    >>> solution = edgeopt.solve(nothing_fits, raises=False)
+    >>> solution.status is Status.PROVEN_INFEASIBLE, solution.status.infeasible
+    (True, True)
     """
 
     CONVERGENCE_CRITERIA_SATISFIED = "convergence criteria satisfied"
@@ -66,6 +75,16 @@ class Quality(Enum):
 
     Feasible is a point that misses no row by more than the tolerance, relative to the row's size;
     optimal one whose gap is closed as well, by the bound that `Solution.bound_by` answers for.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.models.rescue import p1_lp
+    >>> from edgeopt.solvers import Quality
+    >>> solution = edgeopt.solve(p1_lp(small(1)))
+    >>> solution.quality is Quality.OPTIMAL, Quality.INFEASIBLE.usable
+    (True, False)
     """
 
     NO_SOLUTION = "no solution"
@@ -80,7 +99,16 @@ class Quality(Enum):
 
 
 class Seconds(NamedTuple):
-    """Wall-clock seconds that building the solver's model and solving it took."""
+    """Wall-clock seconds that building the solver's model and solving it took.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.solvers import LinearProgram
+    >>> solution = edgeopt.solve(LinearProgram([1.0, 2.0], [[1.0, 1.0]], 1.0, 3.0))
+    >>> solution.seconds.total == solution.seconds.build + solution.seconds.solve
+    True
+    """
 
     build: float
     solve: float

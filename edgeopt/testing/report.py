@@ -182,6 +182,20 @@ class CheckError(EdgeOptError, AssertionError):
         What failed.
     report
         The report of all checks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.testing import CheckError, check_rounding
+    >>> def always_up(y, weights, *, rng):
+    ...     return np.ones(y.shape)
+    ...
+    >>> try:
+    ...     check_rounding(always_up, keeps=["marginals"], checks=["marginals"])
+    ... except CheckError as error:
+    ...     print(error.report.failed)
+    ...
+    ('marginals',)
     """
 
     def __init__(self, message: str, report: Report | None = None) -> None:

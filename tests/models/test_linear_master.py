@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from edgeopt.instances.rescue import generate
-from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
+from edgeopt.models.rescue import p1_lp_matrix, solve_p1_lp
+from edgeopt.models.rescue.solution import P1Relaxation
 from edgeopt.solvers import LinearProgram, Quality
 from edgeopt.solvers.columns import Priced, generate_columns
 from tests.draws import every

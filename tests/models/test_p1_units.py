@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.instances.rescue import ReservedTasks, generate
-from edgeopt.models.rescue import P1Relaxation, solve_p1_lp
+from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.models.rescue.interior_point import promising_columns
 from edgeopt.models.rescue.matrix import critical_slots
+from edgeopt.models.rescue.solution import P1Relaxation
 from edgeopt.solvers import Quality, Status
 from edgeopt.testing.strategies import rescue_instances
 from tests.draws import draws, every

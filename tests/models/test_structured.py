@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import LogProfit, RescueInstance, ReservedTasks, generate, small
-from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
 from edgeopt.models.rescue import interior_point as master_module
+from edgeopt.models.rescue import p1_lp_matrix, solve_p1_lp
 from edgeopt.models.rescue import solve as solve_module
 from edgeopt.models.rescue.interior_point import (
     ColumnSet,
@@ -24,6 +24,7 @@ from edgeopt.models.rescue.interior_point import (
 )
 from edgeopt.models.rescue.matrix import critical_slots, over_runs
 from edgeopt.models.rescue.newton_system import BandNewton
+from edgeopt.models.rescue.solution import P1Relaxation
 from edgeopt.solvers import Quality, Status
 from edgeopt.solvers.interior_point import InteriorPoint, Point
 from tests.draws import every

@@ -47,6 +47,22 @@ class Found:
         Slack relative to the larger of the two numbers compared.
     evaluations
         Number of instances that were checked.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Point
+    >>> from edgeopt.bounds import Claim, Measurement, Relation, Source
+    >>> from edgeopt.bounds.search import Parameter, ParameterSpace, search
+    >>> claim = Claim(
+    ...     id="mine.square", statement="x^2 >= 0.25", source=Source("mine", "1"),
+    ...     measure=lambda point: Measurement(point.x**2, 0.25), relation=Relation.AT_LEAST,
+    ...     instance_type=Point, test_instances={"one": lambda: Point(x=1.0)},
+    ... )
+    >>> x = Parameter("x", 0.0, 1.0)
+    >>> space = ParameterSpace("line", (x,), lambda numbers: Point(**numbers))
+    >>> found = search(claim, space, budget=20)
+    >>> found.verdict.verdict.value, found.instance, found.slack
+    ('violated', namespace(x=0.0), -1.0)
     """
 
     verdict: Verdict
@@ -116,6 +132,26 @@ def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -
         If the file is missing or was not written by `Found.save`.
     OptionError
         If the parameter space is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from types import SimpleNamespace as Point
+    >>> from edgeopt.bounds import Claim, Measurement, Relation, Source
+    >>> from edgeopt.bounds.search import Parameter, ParameterSpace, rebuild, search
+    >>> claim = Claim(
+    ...     id="mine.square", statement="x^2 >= 0.25", source=Source("mine", "1"),
+    ...     measure=lambda point: Measurement(point.x**2, 0.25), relation=Relation.AT_LEAST,
+    ...     instance_type=Point, test_instances={"one": lambda: Point(x=1.0)},
+    ... )
+    >>> x = Parameter("x", 0.0, 1.0)
+    >>> space = ParameterSpace("line", (x,), lambda numbers: Point(**numbers))
+    >>> found = search(claim, space, budget=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found.save(f"{folder}/found.json")
+    ...     print(rebuild(f"{folder}/found.json", space) == found.instance)
+    ...
+    True
     """
     try:
         spec = json.loads(content_of(path).decode())

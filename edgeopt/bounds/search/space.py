@@ -159,6 +159,17 @@ class ParameterSpace:
     ------
     OptionError
         If there is no parameter, two have one name, or `build` cannot be called with one mapping.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds.search.space import Parameter, ParameterSpace
+    >>> from edgeopt.instances.idn import generate
+    >>> space = ParameterSpace(
+    ...     "short", (Parameter("horizon", 1, 9, whole=True),),
+    ...     lambda numbers: generate(**numbers),
+    ... )
+    >>> space.nearest([2.7]), space.build({"horizon": 3}).horizon
+    ((3.0,), 3)
     """
 
     name: str

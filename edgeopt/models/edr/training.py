@@ -146,6 +146,13 @@ class Step(NamedTuple):
     energy_price
         Price of energy at which the cap holds, cost per Wh; 0 where the cap does not bind. The
         rounds are unique, the price need not be.
+
+    Examples
+    --------
+    >>> from edgeopt.models.edr import take_step
+    >>> step = take_step([1, 1, 1], [-1, 0, 1], [1, 1, 2], 2.0, [3, 3, 3], 1.0)
+    >>> step.rounds, round(step.energy_price, 3)
+    (array([1.5, 0.5, 0. ]), 0.5)
     """
 
     rounds: NDArray[np.float64]

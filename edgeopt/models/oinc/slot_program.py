@@ -64,6 +64,17 @@ class SlotProgram(ProgramPlan):
         Of all constraints by name and slot, such as ``eq_3a[2,0]`` for site 0 in slot 2.
     solver
         Options of `edgeopt.solve`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.models.oinc import SlotProgram
+    >>> def little_band(variables):
+    ...     return [variables["band"] <= 0.7]
+    ...
+    >>> plan = SlotProgram.of(small(1), little_band)
+    >>> bool(plan.bound >= sum(plan.base.scaled_parts)), plan.latency.round(3)
+    (True, array([0.264, 0.516]))
     """
 
     system: ClassVar[str] = "oinc"

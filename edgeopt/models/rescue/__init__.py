@@ -5,14 +5,12 @@ from __future__ import annotations
 from edgeopt.models.rescue.bounds import SafeBound, safe_bound
 from edgeopt.models.rescue.matrix import p1_lp_matrix, unsafe_pairs
 from edgeopt.models.rescue.programs import p1, p1_lp
-from edgeopt.models.rescue.solution import P1Duals, P1Relaxation, P1Solution, PricedBound
+from edgeopt.models.rescue.solution import P1Duals, P1Solution
 from edgeopt.models.rescue.solve import solve_p1_lp
 
 __all__ = [
     "P1Duals",
-    "P1Relaxation",
     "P1Solution",
-    "PricedBound",
     "SafeBound",
     "p1",
     "p1_lp",

@@ -42,7 +42,26 @@ _TICK: Final = 0.005
 
 
 class StoreWarning(EdgeOptWarning):
-    """A kept job is torn, foreign, unreadable or of other code, and is computed again."""
+    """A kept job is torn, foreign, unreadable or of other code, and is computed again.
+
+    Examples
+    --------
+    >>> import tempfile, warnings
+    >>> from edgeopt.studies.sweeps import Job, Store, StoreWarning
+    >>> def square(number):
+    ...     return {"square": number**2}
+    ...
+    >>> job = Job({"number": 3}, square, (3,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder)
+    ...     size = store.path(job).write_text("torn")
+    ...     with warnings.catch_warnings(record=True) as given:
+    ...         warnings.simplefilter("always", StoreWarning)
+    ...         kept = store.get(job)
+    ...
+    >>> kept, [warning.category.__name__ for warning in given]
+    (None, ['StoreWarning'])
+    """
 
 
 class Store:

@@ -49,6 +49,15 @@ class Penalties(NamedTuple):
         Cost of an unserved request.
     excess
         Cost of energy above the budget, per Wh.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import conditions, routing_problem
+    >>> problem = routing_problem(small(1), conditions(small(1), 0, 0), price=0.1)
+    >>> penalties = problem.penalties("shed")
+    >>> round(penalties.unserved, 1), round(penalties.excess, 1)
+    (87.0, 450.9)
     """
 
     unserved: float
@@ -219,6 +228,15 @@ class Prices:
         Cost that a GFLOP more on a site would save in each slot, shape [S, J].
     room
         Cost that a GFLOP more on a site would save in all slots together, shape [J].
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+    >>> slot = conditions(small(1), 0, 0)
+    >>> plan = solve_routing(routing_problem(small(1), slot, price=0.1))
+    >>> plan.prices.energy, plan.prices.site.shape
+    (0.0, (1, 3))
     """
 
     energy: float

@@ -210,6 +210,14 @@ class Certificate(NamedTuple):
         only if this is 0, up to rounding.
     value
         Value of the point, a lower bound on the weighted flow time.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem, certify
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> found = certify(problem, theta=[1.0, 1.0, 0.5], eta=[[0.0], [0.0]])
+    >>> found.violation, found.value
+    (0.0, 2.5)
     """
 
     violation: float
@@ -266,6 +274,16 @@ def certify(
     Notes
     -----
     Zeng et al., problem (9).
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem, certify
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> for price in (0.5, 1.0):
+    ...     certify(problem, [price] * 3, [[0.0], [0.0]])
+    ...
+    Certificate(violation=0.0, value=1.5)
+    Certificate(violation=0.5, value=3.0)
     """
     theta = frozen_array("theta", theta, ("job",), {"job": problem.jobs}, empty=True)
     eta, zeta = _slot_prices(problem, eta, zeta)

@@ -18,6 +18,7 @@ from edgeopt.online.idn.learning_rates import node_constants
 from edgeopt.online.idn.policies.infida import Infida, Stretching
 from edgeopt.online.idn.policies.noise import Gaussian, MessageLoss
 from edgeopt.online.idn.policies.olag import Olag
+from edgeopt.online.idn.policies.portfolio import Portfolio
 from edgeopt.online.idn.policies.residuals import Guarantee
 from edgeopt.online.idn.policies.static import (
     FixedPlacement,
@@ -37,6 +38,7 @@ __all__ = [
     "OfflineInfida",
     "Olag",
     "Outcome",
+    "Portfolio",
     "Served",
     "Slot",
     "StaticGreedy",

@@ -369,7 +369,8 @@ def opened(path, digest=None, patience=1):
         name, digest = re.sub(r".*[/\\]", "", content.pop("data_file")), content.pop("data_sha256")
         return content, opened(re.sub(r"[^/\\]*\Z", "", path) + name, str(digest))
     except Exception as error:
-        why = getattr(error, "strerror", 0) or f"it is no certificate: {error!s:.99}"
+        hint = "'edgeopt solve SYSTEM --certificate FILE' writes one"
+        why = getattr(error, "strerror", 0) or f"no certificate, or torn ({error!s:.60}); {hint}"
         raise error if isinstance(error, ProofError) else ProofError(2, why) from None
 
 def main(paths):

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 
 import edgeopt
+from edgeopt.cli import choose
 from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
 from edgeopt.instances import edr
@@ -270,8 +272,8 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["check", "rescue.theorem2", "--instances", "-1"], "Invalid value for '--instances'"),
         (["check", "rescue.theorem2", "--workers", "0"], "workers = 0: must be at least 1"),
         (["study", "rescue", "--draws", "0"], "Invalid value for '--draws'"),
-        (["study", "rescue", "--draws", "2", "--data", "."], "--draws 2: raw data cannot be"),
-        (["study", "rescue", "--draws", "2", "--instance", "x.nc"], "--draws 2: x.nc cannot be"),
+        (["study", "rescue", "--draws", "2", "--data", "."], "--draws 2: raw data is one"),
+        (["study", "rescue", "--draws", "2", "--instance", "x.nc"], "--draws 2: x.nc is one"),
         (["study", "idm"], "did you mean idn?"),
         (["study", "idn", "--instance", "topology_3"], "choose from topology_1_common, top"),
         (["study", "idn", "--policies", "infid"], "did you mean infida"),
@@ -307,7 +309,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["study", "oinc", "--runs", "1"], "Invalid value for '--runs'"),
         (
             ["study", "oinc", "--draws", "3", "--instance", "a.nc"],
-            "a.nc cannot be drawn repeatedly",
+            "a.nc is one instance",
         ),
         (["study", "oinc", "--data", "nowhere"], "--data nowhere: no such folder"),
         (["study", "oinc", "--data", "."], "holds none of the public files"),
@@ -423,6 +425,21 @@ def test_program_when_piped(instance_file: str) -> None:
     assert failed.returncode == 2
     assert failed.stdout == ""
     assert "Traceback" not in failed.stderr
+
+
+def test_of_several_notes_only_a_study_prints_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").write_text("")
+    noted = SimpleNamespace(notes=("one", "two"))
+    record: Any = SimpleNamespace(
+        instances=SimpleNamespace(sources={"usual": None}, load=lambda path: noted, draws=1)
+    )
+    chosen = choose.chosen_instance(record, str(tmp_path / "mine"), None, 0)
+    assert chosen.provenance[1:] == ("one", "two")
+    assert "mine: 2 notes on what was read" in capsys.readouterr().err
+    choose.chosen_instances(record, str(tmp_path / "mine"), None, 0, None)
+    assert capsys.readouterr().err == "edgeopt: one\nedgeopt: two\n"
 
 
 def test_progress_on_a_terminal_only(instance_file: str, tmp_path: Path) -> None:

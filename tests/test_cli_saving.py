@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,36 @@ def test_a_folder_is_written_twice_and_a_foreign_one_when_asked(
     other = next(one for one in FOLDERS if one != name)
     assert run([*FOLDERS[other], "--out", "report"]) == 2
     assert "report exists; --force" in said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("command", "about"), [("rescue", "rescue"), ("idn", "idn"), ("rescue --bound safe", "rescue")]
+)
+def test_a_certificate_of_solve_is_proven_by_verify(
+    command: str,
+    about: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["template", about, "--out", "small"]) == 0
+    wanted = [*command.split(), "--instance", "small", "--certificate", "proof.json", "--json"]
+    capsys.readouterr()
+    assert run(["solve", *wanted]) == 0
+    bound = json.loads(capsys.readouterr().out)["benchmark"]["bound"]
+    assert run(["verify", "proof.json", "--instance", "small", "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)
+    assert found["instance"]
+    assert found["bound"] == pytest.approx(bound, rel=1e-6)
+
+
+def test_a_bound_without_a_certificate_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["template", "oinc", "--out", "small"]) == 0
+    options = ["--instance", "small", "--certificate", "proof.json"]
+    assert run(["solve", "oinc", *options]) == 2
+    assert "no certificate: bounds of slots are of cones" in capsys.readouterr().err
+    assert not (tmp_path / "proof.json").exists()

@@ -190,7 +190,7 @@ def test_the_command_lists_copies_and_refuses(
     assert run(["tutorial", "--copy", str(folder), "--force"]) == 0
     for one in tutorials():
         assert (folder / one.path.name).read_bytes() == one.path.read_bytes()
-    for wrong, text in ((["6"], "there are tutorials 1 to 5"), (["one"], "integer")):
+    for wrong, text in ((["6"], "there are tutorials 1 to 5"), (["one"], "whole number")):
         assert run(["tutorial", *wrong]) == 2
         [line] = capsys.readouterr().err.splitlines()[-1:]
         assert text in line

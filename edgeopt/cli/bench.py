@@ -60,7 +60,7 @@ def bench(
     code is 0 if nothing is wrong, 1 if something is, and 2 if a file cannot be read.
     """
     from edgeopt.collection.compare import carried_out, forecast, planned
-    from edgeopt.studies.wording import duration, number
+    from edgeopt.studies.wording import counted, duration, number
     from edgeopt.writing import Folder
 
     if check:
@@ -113,8 +113,7 @@ def bench(
             [
                 [
                     str(name), number(row["mean"]), ends_said(row), str(row["place"]),
-                    number(row["violated"]),
-                    str(row["failures"]),
+                    counted(row["violated"]), str(row["failures"]),
                 ]
                 for name, row in found.ranking(group).iterrows()
             ],

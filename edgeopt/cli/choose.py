@@ -100,9 +100,16 @@ def chosen_system(name: str) -> System:
 
 
 def chosen_instance(
-    record: System, wanted: str | None, data: Path | None, seed: int, settings: Sequence[str] = ()
+    record: System,
+    wanted: str | None,
+    data: Path | None,
+    seed: int,
+    settings: Sequence[str] = (),
+    *,
+    option: str = "--instance",
+    every_note: bool = False,
 ) -> Chosen:
-    """Return the instance that the options choose."""
+    """Return the instance that the options choose; of several notes of a file say how many."""
     if data is not None:
         _refuse("--data", settings)
         if wanted is not None:
@@ -118,14 +125,17 @@ def chosen_instance(
     path = Path(wanted)
     if not path.exists():
         raise OptionError(
-            f"--instance {wanted}: neither a file, a folder, a named instance nor a source of "
+            f"{option} {wanted}: neither a file, a folder, a named instance nor a source of "
             f"{record.name}; choose from {', '.join(sources)}"
         )
     _refuse(wanted, settings)
     kind = "a folder of tables" if path.is_dir() else "an instance file"
     instance = record.instances.load(path)
     notes = tuple(getattr(instance, "notes", ()))
-    for note in notes:
+    said: Sequence[str] = notes
+    if len(notes) > 1 and not every_note:
+        said = [f"{wanted}: {len(notes)} notes on what was read; edgeopt study prints them"]
+    for note in said:
         print(f"edgeopt: {printable(note)}", file=sys.stderr)
     return Chosen(path.name, instance, (f"{path.name}, {kind}", *notes))
 
@@ -148,10 +158,11 @@ def chosen_instances(
     if draws is None:
         draws = record.instances.draws if drawn else 1
     if draws == 1:
-        return [chosen_instance(record, wanted, data, seed, settings)]
+        return [chosen_instance(record, wanted, data, seed, settings, every_note=True)]
     if not drawn:
         raise OptionError(
-            f"--draws {draws}: {name if data is None else 'raw data'} cannot be drawn repeatedly"
+            f"--draws {draws}: {name if data is None else 'raw data'} is one instance, and cannot "
+            "be drawn; leave --draws out"
         )
     every = (chosen_instance(record, name, None, seed + more, settings) for more in range(draws))
     return [

@@ -70,7 +70,7 @@ def template(
     """Write an instance as a folder of tables, one CSV file per field, for data of your own."""
     record = chosen_system(system)
     if source is not None:
-        instance = chosen_instance(record, source, None, seed).instance
+        instance = chosen_instance(record, source, None, seed, option="--from").instance
     else:
         make = record.instances.template or record.instances.random_small
         if make is None:

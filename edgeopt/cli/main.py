@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -113,8 +114,9 @@ def run(arguments: "Sequence[str]") -> int:
         _require_sayable(arguments)
         code = app(args=list(arguments), prog_name="edgeopt", standalone_mode=False)
     except _UsageError as error:
-        said = error.format_message().rstrip(".")
-        named = next((one for one in arguments[:1] if one in _COMMANDS), "")
+        said = _plain(error.format_message().rstrip("."))
+        known = {*_COMMANDS, *(one.name for one in app.registered_commands)}
+        named = next((one for one in arguments[:1] if one in known), "")
         command = f"edgeopt {named}".rstrip()
         return _complain(f"{said}{'' if said.endswith('?') else ';'} {command} --help lists all")
     except BrokenPipeError:
@@ -142,6 +144,21 @@ def run(arguments: "Sequence[str]") -> int:
     if code == _INTERRUPTED:
         print("interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+_RULES = {
+    r"Input should be a valid integer.*": "must be a whole number",
+    r"Input should be a valid number.*": "must be a number",
+    r"Input should be greater than or equal to": "must be at least",
+    r"Input should be less than or equal to": "must be at most",
+}
+"""Rules of parameters in plain words."""
+
+
+def _plain(said: str) -> str:
+    for rule, words in _RULES.items():
+        said = re.sub(rule, words, said)
+    return said
 
 
 def _unread() -> int:

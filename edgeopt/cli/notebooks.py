@@ -39,7 +39,7 @@ def explore(
     record = chosen_system(system)
     require_marimo("edgeopt explore")
     source = instance or ""
-    if source and source not in record.instances.sources:
+    if source and Path(source).exists() and source not in record.instances.sources:
         source = str(Path(source).resolve())
     instance_of(record, source)
     return _ended(serve(record.name, source, port, browser=not no_browser))

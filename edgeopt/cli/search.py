@@ -7,6 +7,7 @@ import typer
 
 from edgeopt.cli import complete, show
 from edgeopt.cli.choose import ForceOption, JsonOption
+from edgeopt.errors import OptionError
 from edgeopt.writing import atomic_write, target_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def search(
     chosen = known_claim(claim)
     places = fitting(chosen, space)
     if out is not None:
+        if out.suffix not in (".nc", ".json"):
+            raise OptionError(f"--out {out}: the name must end in .nc or .json")
         target_of(out, force=force)
     with progress_bar(len(places) * budget + budget // 2) as step:
         found = least_slack(chosen, space, budget, seed, step=step)
@@ -63,7 +66,7 @@ def search(
             {
                 **found.verdict.as_dict(),
                 "relation": chosen.relation.value,
-                "relative_slack": found.slack,
+                "relative_slack": found.relative_slack,
                 "evaluations": found.evaluations,
                 "space": found.space.name,
                 "instance": dict(found.parameters),
@@ -103,7 +106,7 @@ def _print(found: "Found", relation: str) -> None:
             ["verdict", str(verdict.verdict)],
             ["measured", number(verdict.measured, 6)],
             [relation, number(verdict.guaranteed, 6)],
-            ["relative slack", number(found.slack, 3)],
+            ["relative slack", number(found.relative_slack, 3)],
             ["instances checked", str(found.evaluations)],
         ],
     )

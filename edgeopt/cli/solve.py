@@ -1,6 +1,7 @@
 """``edgeopt solve``: a bound on what policies can reach. ``edgeopt solvers``: the solvers."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,10 +17,13 @@ from edgeopt.cli.choose import (
     chosen_instance,
     chosen_system,
 )
-from edgeopt.errors import OptionError
+from edgeopt.errors import CertificateError, OptionError
 from edgeopt.writing import atomic_write, target_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeopt.solvers import Certificate
     from edgeopt.studies import System
 
 
@@ -37,6 +41,10 @@ def solve(
         typer.Option(help="How to solve for the default bound; an unknown name lists the methods."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the plan (.csv or .nc).")] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="File for the proof of the bound, which edgeopt verify checks."),
+    ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,6 +72,8 @@ def solve(
         )
     if out is not None:
         _check_writable(record, out, force=force)
+    if certificate is not None:
+        target_of(certificate, force=force)
     chosen = chosen_instance(record, instance, data, seed)
     if entry.offered is not None and not entry.offered(chosen.instance):
         raise OptionError(f"--bound {name}: {entry.phrase} is not computed for this instance")
@@ -73,6 +83,8 @@ def solve(
             benchmark = offline.solve(chosen.instance, **options)
         else:
             benchmark = entry.compute(chosen.instance)
+        if certificate is not None:
+            _certificate(record, name, chosen.instance, benchmark).save(certificate)
     if out is not None and offline.export is not None:
         with atomic_write(out, force=force) as draft:
             offline.export(benchmark, draft)
@@ -92,6 +104,25 @@ def solve(
     _print(record, name, chosen.name, benchmark)
     if out is not None:
         show.note(f"Plan: {out}")
+    if certificate is not None:
+        show.note(f"Certificate: {certificate}; edgeopt verify {certificate} proves it again.")
+
+
+def _certificate(record: "System", name: str, instance: Any, benchmark: Any) -> "Certificate":
+    """Return the certificate of a bound, that of its plan or that of the system's live page."""
+    from edgeopt.studies.live import certificate_of_plan
+
+    entry = record.offline.bounds[name]
+    case: Any = SimpleNamespace(
+        instance=instance, benchmark=benchmark, label=entry.label, objective=record.objective
+    )
+    make: Callable[[Any], Callable[[], Certificate]] = certificate_of_plan
+    if name == record.offline.reference and record.live is not None:
+        make = record.live.certificate
+    try:
+        return make(case)()
+    except CertificateError as error:
+        raise OptionError(f"--certificate: {entry.phrase} of {record.name} has {error}") from None
 
 
 def _print(record: "System", name: str, instance: str, benchmark: Any) -> None:

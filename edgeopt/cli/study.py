@@ -171,7 +171,14 @@ def _print_answer(result: "Study", *, table: bool = True) -> None:
     from edgeopt.studies.comparison import GAP
     from edgeopt.studies.sentences import sentence
     from edgeopt.studies.standings import gap_row
-    from edgeopt.studies.wording import NO_BOUND, gap_said, number, uncapitalised, violated_said
+    from edgeopt.studies.wording import (
+        NO_BOUND,
+        counted,
+        gap_said,
+        number,
+        uncapitalised,
+        violated_said,
+    )
 
     case, several = result.cases[0], len(result.cases) > 1
     compared = result if several else case
@@ -184,7 +191,7 @@ def _print_answer(result: "Study", *, table: bool = True) -> None:
 
     def failed(one: "Standing") -> str:
         if several:
-            return number(one.violated, 2)
+            return counted(one.violated)
         said = violated_said(one.violated, case.constraints)
         return said.partition(" (")[0] if narrow else said
 

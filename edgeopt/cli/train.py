@@ -48,10 +48,14 @@ def train(
 
     An interrupted training goes on where it was if it is started again with the same --out.
     """
+    from edgeopt.studies import find_system, systems
     from edgeopt.studies.learners import find_learner
     from edgeopt.studies.training import trained
 
     record = chosen_system(system)
+    if not record.learners:
+        having = ", ".join(name for name in systems() if find_system(name).learners)
+        raise OptionError(f"{record.name} has no learner; {having} have one")
     entry = find_learner(record, learner)
     try:
         wanted = [int(seed) for seed in seeds.split(",")]

@@ -55,7 +55,8 @@ def _verified(name: str, instance: str | None, seed: int) -> dict[str, Any]:
     from edgeopt import checker
 
     if not Path(name).is_file():  # a pipe may never say anything, a device never end
-        return {"code": 2, "reason": "no such file"}
+        found = "is no regular file" if Path(name).exists() else "no such file"
+        return {"code": 2, "reason": found}
     try:
         content, data = checker.opened(name)
         sense, bound, point = checker.examine(content, data)

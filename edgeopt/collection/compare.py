@@ -145,7 +145,8 @@ def planned(
             for entry in find_system(system).policies.entries
         }
         near = difflib.get_close_matches(wrong, sorted(known), n=2)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = "; edgeopt study SYSTEM --policies x lists those of a system"
+        hint = f"; did you mean {' or '.join(near)}?" if near else hint
         raise OptionError(f"policy {wrong!r} is unknown to the systems compared{hint}")
     if not plan:
         raise OptionError("nothing to compare: name solvers (offline) or policies (online)")

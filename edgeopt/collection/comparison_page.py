@@ -19,7 +19,7 @@ from edgeopt.studies.pictures.canvas import (
     styles,
     svg,
 )
-from edgeopt.studies.wording import number, plural
+from edgeopt.studies.wording import counted, number, plural
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _ranking(found: Bench, name: str) -> dict[str, Any]:
     for competitor, row in found.ranking(name).iterrows():
         rows.append([
             str(competitor), f"{row['mean']:.4g}", ends_said(row), str(row["place"]),
-            f"{row['violated']:.3g}", str(row["failures"]),
+            counted(row["violated"]), str(row["failures"]),
         ])  # fmt: skip
     shift = f"shifted by {found.shift:g} s, failures at {found.time_limit:g} s"
     said = (

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -189,8 +190,11 @@ class Jobs:
         """
         if end is not None and duration is not None:
             raise InstanceError("jobs", "give end or duration, not both")
-        names = [one for one in (arrival, start, end, duration, cpu, gpu, state, group) if one]
-        table = _Table.of(data, names, units)
+        roles = {
+            "arrival": arrival, "start": start, "end": end, "duration": duration, "cpu": cpu,
+            "gpu": gpu, "state": state, "group": group,
+        }  # fmt: skip
+        table = _Table.of(data, {role: one for role, one in roles.items() if one}, units)
         clock = _Clock({one: table.times(one) for one in (arrival, start, end) if one}, table)
         rows = _Rows(table, clock.seconds[arrival])
         rows.leave(np.isnan(rows.at), "no arrival is on record")
@@ -232,7 +236,7 @@ class Jobs:
         arrays = (rows.at, begun, ended, cut, cores, cards, groups)
         columns = {name: frozen(one[order]) for name, one in zip(_COLUMNS, arrays, strict=True)}
         span = float(columns["arrival"][0]), float(columns["arrival"][-1])
-        said = f"jobs: {order.size} of {rows.count} read"
+        said = f"jobs: {order.size} of {rows.count}{table.file} read"
         notes = (said, *rows.notes, *table.notes)
         return cls(**columns, span=span, since=clock.since, notes=notes)
 
@@ -255,7 +259,7 @@ class Jobs:
         return tuple(sorted(counts, key=lambda one: (-counts[one], one)))
 
     def window(self, first: Any, last: Any) -> Jobs:
-        """Return the jobs that arrive in a span of time, its end excluded.
+        """Return the jobs that arrive in a span of time, its end excluded, as long as they last.
 
         Parameters
         ----------
@@ -275,7 +279,11 @@ class Jobs:
             f"jobs: {np.count_nonzero(inside)} of {len(self)} arrive between {first} and {last}; "
             "the others are left out"
         )
-        return self._where(inside, (low, high), note)
+        after = np.count_nonzero(inside & (self.end > high))
+        more = [f"jobs: {after} of these still ran at {last}; durations are as on record"] * bool(
+            after
+        )
+        return self._where(inside, (low, high), note, *more)
 
     def of_groups(self, groups: Sequence[str]) -> Jobs:
         """Return the jobs of some groups.
@@ -443,17 +451,19 @@ class _Table:
     """Some columns of a table, as they were handed over."""
 
     where: str
+    file: str  # in words
     columns: Mapping[str, Any]
     lines: Sequence[int]  # of the rows, as errors name them
     units: Mapping[str, str]
     notes: list[str] = dataclasses.field(default_factory=list)
 
     @classmethod
-    def of(cls, data: Any, names: Sequence[str], units: Mapping[str, str]) -> _Table:
+    def of(cls, data: Any, roles: Mapping[str, str], units: Mapping[str, str]) -> _Table:
         import pandas
 
+        names = list(roles.values())
         given: dict[str, str] = {}
-        where, xarray = "jobs", sys.modules.get("xarray")
+        where, file, xarray = "jobs", "", sys.modules.get("xarray")
         if xarray is not None and isinstance(data, xarray.Dataset):
             given = {str(one): v.attrs["units"] for one, v in data.items() if "units" in v.attrs}
             data = data.to_dataframe().reset_index()
@@ -467,12 +477,17 @@ class _Table:
         else:
             fields = read_fields(data, names)
             where, lines = fields.path, fields.line
+            file = f" rows of {Path(where).name}"
             columns = {one: pandas.Series(fields.texts[one], dtype=object) for one in names}
         if not len(lines):
             raise InstanceError(where, "has a header but no data")
-        for name in units:
-            if name not in names:
-                raise InstanceError(f"{where}:{name}", "has a unit, but is no column that is read")
+        for name, unit in units.items():
+            if name in names:
+                continue
+            rule = f"has a unit, but is no column that is read; these are {listed(names)}"
+            if name in roles:
+                rule = f"units go by the names of columns: say units={{{roles[name]!r}: {unit!r}}}"
+            raise InstanceError(f"{where}:{name}", rule)
         for name in names:
             in_name = re.fullmatch(r".*\[(.+)\]\s*", name)
             found = in_name[1] if in_name else given.get(name)
@@ -480,7 +495,7 @@ class _Table:
                 rule = f"is in {found} by itself, and in {units[name]} by units=; correct one"
                 raise InstanceError(f"{where}:{name}", rule)
             units = units if found is None else {**units, name: found}
-        return cls(where, columns, lines, units)
+        return cls(where, file, columns, lines, units)
 
     def error(self, column: str, row: int, rule: str, value: object) -> InstanceError:
         return entry_error(self.where, column, self.lines[row], rule, value)

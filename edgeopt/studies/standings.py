@@ -18,7 +18,6 @@ from edgeopt.studies.wording import (
     gap_said,
     interval,
     limit_said,
-    number,
     percent,
     plural,
     portion,
@@ -450,5 +449,5 @@ def _violations(study: Study, counts: NDArray[np.float64], shares: NDArray[np.fl
     if not counts.sum() > 0:
         return f"{constraint.verb[0]} no {constraint.name} on any instance"
     share = float(shares[~np.isnan(shares)].mean())
-    said = f"{constraint.verb[0]} {number(float(counts.mean()), 2)} {constraint.name}s per run"
+    said = f"{constraint.verb[0]} {counted(counts.mean())} {constraint.name}s per run"
     return f"{said} ({portion(share, 0)})"

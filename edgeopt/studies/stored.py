@@ -123,14 +123,10 @@ def _case(
     record: System, settings: Any, found: dict[str, Any], kind: Callable[..., CaseT]
 ) -> CaseT:
     """Put a case together; policies are made when one is asked for."""
-    entries = {name: _entry(record, one) for name, one in found.pop("entries").items()}
-    derived = {name: found.pop(name) for name in _DERIVED}
+    entries = {name: _entry(record, one) for name, one in found["entries"].items()}
     make = partial(_policy, entries, found["instance"], found["benchmarks"])
-    case = kind(
-        record, entries=entries, policies=Computed(entries, make), settings=settings, **found
-    )
-    vars(case).update(derived)
-    return case
+    more = {"system": record, "settings": settings, "policies": Computed(entries, make)}
+    return put_together(kind, {**found, **more, "entries": entries})
 
 
 def pickled(case: Any) -> dict[str, Any]:
@@ -145,7 +141,7 @@ def pickled(case: Any) -> dict[str, Any]:
 
 
 def put_together(kind: Callable[..., CaseT], values: dict[str, Any]) -> CaseT:
-    """Make a case of what it was pickled as."""
+    """Make a case of its parts, and of what was found by means of its policies."""
     own = {entry.name: entry for entry in values["system"].policies.entries}
     entries = {name: entry or own[name] for name, entry in values["entries"].items()}
     derived: dict[str, Any] = {name: values[name] for name in _DERIVED if name in values}

@@ -24,7 +24,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.exact_proofs import infeasibility_certificate
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import DEFAULTS, Backend, Kind, find_backend, kind_of
+from edgeopt.solvers.registry import DEFAULTS, Backend, Kind, backends, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status, recomputed_objective
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 from edgeopt.studies.files import plain
@@ -385,6 +385,9 @@ def check_programs(
     versions: dict[str, str] = {}
     for known in known_programs(folder, sets):
         programs += _entries(known, wanted, versions, {**options, "time_limit": time_limit})
+    # Those of solvers themselves, where others hand problems over to them.
+    own = {one.name: one.version for one in backends()}
+    versions = {name: own.get(name) or said for name, said in versions.items()}
     return ProgramReport(tuple(programs), versions, time_limit)
 
 

@@ -58,7 +58,7 @@ def tuning(system: str) -> Tuning:
     """Return how the policies of a system are tuned."""
     found: Tuning | None = _part("tuning", system, None)
     if found is None:
-        raise OptionError(f"{system} has no policies to tune")
+        raise OptionError(f"{system} has no policies to tune; {', '.join(_found('tuning'))} has")
     return found
 
 

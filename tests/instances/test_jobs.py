@@ -233,7 +233,9 @@ def test_windows_take_seconds_and_timestamps():
     assert found.arrival.tolist() == [60]
     assert found.span == (60, 90)
     assert jobs.window(0, 300).counts(60)[:, 0].tolist() == [1, 2, 0, 0, 0]
-    assert found.notes[-1].startswith("jobs: 1 of 3 arrive between 60 and 90")
+    assert found.notes[-2].startswith("jobs: 1 of 3 arrive between 60 and 90")
+    assert found.notes[-1] == "jobs: 1 of these still ran at 90; durations are as on record"
+    assert found.end.tolist() == [jobs.end[1]]
     with pytest.raises(InstanceError, match="none arrives between 100 and 200"):
         jobs.window(100, 200)
     with pytest.raises(InstanceError, match="first = 2024-01-01: must be seconds"):
@@ -323,6 +325,11 @@ def test_what_is_no_time_is_no_slot(times, origin, said):
         ({}, {"units": SECONDS | {"sent": "furlong"}}, "jobs:sent: unit 'furlong' is unknown"),
         ({}, {"units": SECONDS | {"sent": "MB"}}, "jobs:sent: unit 'MB' is no 's'"),
         ({}, {"units": SECONDS | {"gone": "s"}}, "jobs:gone: has a unit, but is no column"),
+        (
+            {},
+            {"units": SECONDS | {"end": "s"}},
+            "jobs:end: units go by the names of columns: say units={'ended': 's'}",
+        ),
         ({}, {"gpu": "gone"}, "jobs = sent, begun, ended, cores: has no column 'gone'"),
         ({}, {"duration": "ended"}, "jobs: give end or duration, not both"),
         ({"cores": ["1", "1,5", "2"]}, {}, "jobs:cores[1] = '1,5': must be a number"),
@@ -504,7 +511,7 @@ def test_requests_of_azure_2023(name, rows):
     path = DATA / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv"
     jobs = Jobs.read(path, arrival="TIMESTAMP")
     assert len(jobs) == rows
-    assert jobs.notes[0] == f"jobs: {rows} of {rows} read"
+    assert jobs.notes[0] == f"jobs: {rows} of {rows} rows of {path.name} read"
     assert jobs.counts("1 min").sum() == rows
     assert str(jobs.since) == "2023-11-16 00:00:00"
     hour = jobs.window("2023-11-16 18:20", "2023-11-16 19:10")

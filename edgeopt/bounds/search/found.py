@@ -43,7 +43,7 @@ class Found:
         The numbers that it was built from.
     space
         Where it was found.
-    slack
+    relative_slack
         Slack relative to the larger of the two numbers compared.
     evaluations
         Number of instances that were checked.
@@ -69,7 +69,7 @@ class Found:
     instance: Any
     parameters: Mapping[str, Any]
     space: ParameterSpace
-    slack: float
+    relative_slack: float
     evaluations: int
 
     @classmethod

@@ -109,6 +109,7 @@ def from_jobs(
         kind=kind.ravel(),
         holes="smaller",
         slot_seconds=length,
+        origin=f"List of {jobs.notes[0]}." if jobs.notes else "",
         **fields,
     )
     said = [*jobs.notes, *clusters._notes]

@@ -17,8 +17,8 @@ from edgeopt.studies.pictures.canvas import lead, policy_styles
 from edgeopt.studies.wording import (
     beside,
     capitalised,
+    counted,
     gap_said,
-    number,
     plural,
     power,
 )
@@ -122,7 +122,7 @@ def written(case: Case, key: str, value: float) -> str:
     if name == "gap":
         unit = "" if case.benchmark.bound else case.objective.unit
         return gap_said({"gap": value, "gap_unit": unit})
-    return number(value, 3) if name == "violated" else case.objective.amount(value)
+    return counted(value) if name == "violated" else case.objective.amount(value)
 
 
 def _bars(

@@ -12,7 +12,7 @@ from edgeopt.studies import sentences
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures import canvas
 from edgeopt.studies.pictures.canvas import INK, MUTED, NARROW, PAPER, WIDTH
-from edgeopt.studies.wording import capitalised, number, percent
+from edgeopt.studies.wording import capitalised, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +122,7 @@ def _draw(found: Standings, narrow: bool, bounds: Mapping[str, float]) -> Figure
                 bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         if not isnan(one.violated):
-            weight, lost = _weight(not one.keeps), number(one.violated, 3)
+            weight, lost = _weight(not one.keeps), counted(one.violated)
             canvas.in_margin(axes, place + 0.2 * narrow, lost, fontweight=weight)
     canvas.in_rows(axes, [""] * len(rows) if narrow else [one.title for one in rows])
     for one, label in zip(rows, axes.get_yticklabels(), strict=True):

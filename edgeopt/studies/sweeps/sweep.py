@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import platform
 import queue
 import warnings
@@ -22,7 +21,8 @@ from edgeopt.studies.sweeps.jobs import Job, code_of, digest, packages_of, sourc
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -109,37 +109,35 @@ class Store:
             If its file is torn, of another job, unreadable, or of other code than would run now;
             it counts as not finished then.
         """
+        row, why = self.read(job)
+        if why:
+            _distrust([(self.path(job), why)])
+        return row
+
+    def read(self, job: Job) -> tuple[dict[str, Any] | None, str]:
+        """Return the result of a job, if it is finished, and what is wrong with its file."""
         path = self.path(job)
         try:
             if path.stat().st_size > _LARGEST:
-                _distrust(path, f"is foreign: it is larger than {_LARGEST} bytes")
-                return None
+                return None, f"is foreign: it is larger than {_LARGEST} bytes"
             kept = json.loads(content_of(path).decode())
         except FileNotFoundError:
-            return None
+            return None, ""
         except OSError as error:
-            _distrust(path, f"cannot be read ({error})")
-            return None
+            return None, f"cannot be read ({error})"
         except (ValueError, RecursionError):  # no UTF-8, no JSON, digits or brackets without end
-            _distrust(path, "is torn: it is no whole JSON document")
-            return None
+            return None, "is torn: it is no whole JSON document"
         if not isinstance(kept, dict) or kept.get("format") != FORMAT:
-            _distrust(path, f"is foreign: it is not of format {FORMAT}")
-            return None
+            return None, f"is foreign: it is not of format {FORMAT}"
         if not {"key", "code", "checksum"} <= kept.keys() or not isinstance(kept.get("row"), dict):
-            _distrust(path, "is foreign: it lacks what a job has")
-            return None
+            return None, "is foreign: it lacks what a job has"
         if kept["checksum"] != _checksum(kept):
-            _distrust(path, "has changed since it was written")
-            return None
+            return None, "has changed since it was written"
         if kept["key"] != job.key:
-            _distrust(path, "is foreign: it is of another job")
-            return None
+            return None, "is foreign: it is of another job"
         if kept["code"] != code_of(job):
-            _distrust(path, "is of other code: edgeopt, or what else it ran, has changed")
-            return None
-        row: dict[str, Any] = kept["row"]
-        return row
+            return None, "is of other code: edgeopt, or what else it ran, has changed"
+        return kept["row"], ""
 
     def put(self, job: Job, row: dict[str, Any], code: str = "") -> None:
         """Keep the result of a job with the hash of its code, by default in this process.
@@ -173,8 +171,17 @@ def _checksum(kept: dict[str, Any]) -> str:
         return ""
 
 
-def _distrust(path: Path, why: str) -> None:
-    warnings.warn(f"{os.fspath(path)} {why}; the job is computed again", StoreWarning, stacklevel=4)
+def _distrust(spoilt: Sequence[tuple[Path, str]]) -> None:
+    """Warn of files that are not used, once for all with the same fault."""
+    several: dict[str, list[Path]] = {}
+    for path, why in spoilt:
+        several.setdefault(why, []).append(path)
+    for why, paths in several.items():
+        others = f"; so it is with {len(paths) - 1} of its folder" if len(paths) > 1 else ""
+        said = "the jobs are" if others else "the job is"
+        warnings.warn(
+            f"{paths[0]} {why}{others}; {said} computed again", StoreWarning, stacklevel=4
+        )
 
 
 _PATIENCE: Final = 10
@@ -389,8 +396,9 @@ def compute_jobs(
         _refuse_changed(unique.values())
     rows: dict[str, dict[str, Any]] = {}
     if kept is not None:
-        found = {key: kept.get(job) for key, job in unique.items()}
-        rows = {key: row for key, row in found.items() if row is not None}
+        found = {key: kept.read(job) for key, job in unique.items()}
+        rows = {key: row for key, (row, _) in found.items() if row is not None}
+        _distrust([(kept.path(unique[key]), why) for key, (_, why) in found.items() if why])
     todo = [job for key, job in unique.items() if key not in rows]
     spoilt = {job.key for job in todo if kept is not None and kept.path(job).exists()}
     keep = [None if kept is None else Keep.of(job, kept) for job in todo]

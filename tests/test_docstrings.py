@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
-import enum
 import importlib
 import inspect
 import re
+import types
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from numpydoc.docscrape import get_doc_object
+from numpydoc.docscrape import NumpyDocString, get_doc_object
 from numpydoc.validate import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 PAGES = re.findall(
@@ -66,19 +70,99 @@ def test_public_names_are_those_reviewed() -> None:
     assert len(reviewed) <= MOST
 
 
-PLAIN = 69
-"""Public functions and classes without an example; whoever adds a name shows its use."""
+def target_of(name: str) -> object:
+    """Return what a public name stands for, and the Python of a compiled kernel."""
+    module, _, attribute = name.rpartition(".")
+    target = getattr(importlib.import_module(module), attribute)
+    return getattr(target, "py_func", target)
 
 
 def test_public_names_show_their_use() -> None:
-    without = 0
-    for name in NAMES:
-        module, _, attribute = name.rpartition(".")
-        target = getattr(importlib.import_module(module), attribute)
-        exempt = inspect.isclass(target) and issubclass(target, BaseException | enum.Enum)
-        if callable(target) and not exempt:
-            without += "Examples\n---" not in (inspect.getdoc(target) or "")
-    assert without <= PLAIN
+    shown = {name: target_of(name) for name in NAMES}
+    without = [
+        name
+        for name, target in shown.items()
+        if callable(target) and not isinstance(target, types.GenericAlias)
+        if "Examples\n---" not in (inspect.getdoc(target) or "")
+    ]
+    assert without == []
+
+
+SOURCE = re.compile(
+    r"et al\.|Huang, Liu|\b(?:19|20)\d\d\b|\b[Oo]urs\b|Not (?:in|of) the paper|Not a published rule"
+)
+"""A paper, the year of a book or article, or the word that it is of nobody but us."""
+
+
+def states_mathematics(name: str, target: object) -> bool:
+    """Whether a name is a policy, bound, rounding, program, or value of a decision process."""
+    module, _, own = name.rpartition(".")
+    said = (inspect.getdoc(target) or "").partition("Returns\n---")[2][:200]
+    if getattr(target, "_is_protocol", False):
+        return False
+    simulated = module.startswith(("edgeopt.online", "edgeopt.learning"))
+    if inspect.isclass(target):
+        modelled = module.startswith("edgeopt.models")
+        return (simulated and hasattr(target, "decide")) or (modelled and own.endswith("Bound"))
+    if not inspect.isfunction(target):
+        return False
+    rounding = module == "edgeopt.rounding"
+    value = module == "edgeopt.online.value_iteration" or own in ("value_functions", "policy_value")
+    returned = str(inspect.signature(target).return_annotation)
+    program = re.search("LinearProgram|CasadiNlp|ConcreteModel|CVXPY", returned + said)
+    bound = "bound" in own and (simulated or module.startswith("edgeopt.models"))
+    return rounding or value or bound or bool(program and module.startswith("edgeopt.models"))
+
+
+def test_mathematics_names_its_source() -> None:
+    shown = {name: target_of(name) for name in NAMES}
+    stating = {name for name, target in shown.items() if states_mathematics(name, target)}
+    assert len(stating) > 80
+    without = [
+        name
+        for name in sorted(stating)
+        if not SOURCE.search((inspect.getdoc(shown[name]) or "").partition("Examples\n---")[0])
+    ]
+    assert without == []
+
+
+ARRAY = re.compile(r"\b(?:ArrayLike|NDArray|Floats|Ints|Integers|Flags)\b")
+SHAPED = re.compile(r"[Ss]hape|\[[^\]]+\]|\bper\b|\beach\b|[Aa]s in|[Aa]s for")
+"""How a description says what shape an array has: itself, entry by entry, or by reference."""
+
+
+def arrays_of(target: object) -> Iterator[tuple[str, str]]:
+    """Go through the arrays that a name takes, holds or returns, with what is said of each."""
+    doc = NumpyDocString(inspect.getdoc(target) or "")
+    said = {
+        own.strip(" *"): " ".join(entry.desc)
+        for section in ("Parameters", "Attributes")
+        for entry in doc[section]
+        for own in entry.name.split(",")
+    }
+    kinds = reversed(target.__mro__) if inspect.isclass(target) else (target,)
+    annotated = {
+        own: str(annotation)
+        for kind in kinds
+        for own, annotation in getattr(kind, "__annotations__", {}).items()
+    }
+    for own, annotation in annotated.items():
+        if ARRAY.search(annotation) and "Callable" not in annotation and own in said:
+            yield own, said[own]
+    if not inspect.isclass(target) and ARRAY.search(annotated.get("return", "")):
+        returned = [" ".join([entry.name, entry.type, *entry.desc]) for entry in doc["Returns"]]
+        yield "return", " ".join([*doc["Summary"], *returned])
+
+
+def test_arrays_have_shapes() -> None:
+    said = [
+        (name, own, text)
+        for name in NAMES
+        if callable(target := target_of(name)) and not isinstance(target, types.GenericAlias)
+        for own, text in arrays_of(target)
+    ]
+    assert len(said) > 500
+    assert [(name, own) for name, own, text in said if not SHAPED.search(text)] == []
 
 
 def exported() -> set[tuple[str, str]]:

@@ -66,8 +66,8 @@ def competitive_ratio(profits: ArrayLike, bound: ArrayLike, *, confidence: float
     profits
         Profit of every run, shape `[..., runs]`, at least two runs.
     bound
-        Upper bound on the expected profit of any policy, positive, broadcastable to the leading
-        axes of `profits`.
+        Upper bound on the expected profit of any policy, positive, of a shape that broadcasts to
+        the leading axes of `profits`.
     confidence
         Probability that the interval covers the true ratio, in (0, 1), from ten runs on.
 

@@ -117,7 +117,7 @@ def edf_serve(
     Parameters
     ----------
     order
-        Indices of the server's tasks by deadline, ties by index.
+        Indices of the server's tasks by deadline, ties by index, shape [n].
     start, end
         Inclusive windows of all tasks, shape [H].
     remaining
@@ -170,7 +170,7 @@ def edf_feasible(
     Parameters
     ----------
     order
-        Indices of the server's tasks by deadline, ties by index.
+        Indices of the server's tasks by deadline, ties by index, shape [n].
     start, end
         Inclusive windows of all tasks, shape [H].
     demand

@@ -186,13 +186,13 @@ def noise_watt(density: ArrayLike, bandwidth: ArrayLike) -> NDArray[Any]:
     Parameters
     ----------
     density
-        Power density of the noise, dBm/Hz.
+        Power density of the noise, dBm/Hz, of any shape.
     bandwidth
-        Hz.
+        Hz, of any shape.
 
     Returns
     -------
-    W.
+    W, in the common shape of the arguments.
 
     Examples
     --------
@@ -285,13 +285,13 @@ def shannon_rate(bandwidth: ArrayLike, signal_to_noise: ArrayLike) -> NDArray[An
     Parameters
     ----------
     bandwidth
-        Hz.
+        Hz, of any shape.
     signal_to_noise
-        Power ratio, not decibels.
+        Power ratio, not decibels, of any shape.
 
     Returns
     -------
-    Rate in bit/s; in Mbit/s if the bandwidth is in MHz.
+    Rate in bit/s, or in Mbit/s if the bandwidth is in MHz; in the common shape of the arguments.
 
     Examples
     --------
@@ -310,13 +310,13 @@ def transmission_seconds(megabytes: ArrayLike, rate: ArrayLike) -> NDArray[Any]:
     Parameters
     ----------
     megabytes
-        Amount of data, units of 10^6 bytes.
+        Amount of data, units of 10^6 bytes, of any shape.
     rate
-        bit/s.
+        bit/s, of any shape.
 
     Returns
     -------
-    Seconds.
+    Seconds, in the common shape of the arguments.
 
     Examples
     --------

@@ -71,14 +71,14 @@ def perceptron(
         Arrays ``0.weight`` of shape [out, in] and ``0.bias`` of shape [out], then ``1.weight`` and
         so on, each name after `prefix`.
     values
-        Inputs along the last axis.
+        Inputs, shape [..., in].
     prefix
         Of the names.
 
     Returns
     -------
     numpy.ndarray
-        Outputs along the last axis.
+        Outputs, shape [..., out].
 
     Examples
     --------

@@ -150,7 +150,7 @@ class Checkpoint:
     Parameters
     ----------
     weights
-        Arrays by name, finite.
+        Arrays by name, finite, of any shape.
     system, learner
         Whose policy it is, and which learner made it: ``"oinc"``, ``"insertion"``.
     settings

@@ -48,6 +48,27 @@ class Learner(Protocol):
         The figure of an evaluation by which the best weights are chosen.
     sense
         Whether it is to be small, ``"min"``, or large, ``"max"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from edgeopt.learning import train
+    >>> class Mean:
+    ...     system, learner, figure, sense = "toy", "mean", "error", "min"
+    ...     value = 0.0
+    ...     def update(self): self.value += 0.5 * (1.0 - self.value)
+    ...     def evaluate(self): return {"error": abs(1.0 - self.value)}
+    ...     def weights(self): return {"value": np.array([self.value])}
+    ...     def about(self): return {}
+    ...     def state(self): return {"value": self.value}
+    ...     def restore(self, state): self.value = state["value"]
+    ...
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     training = train(Mean(), folder, updates=4, every=2)
+    ...
+    >>> training.best["error"], training.checkpoint.weights["value"]
+    (0.0625, array([0.9375]))
     """
 
     system: str
@@ -89,6 +110,27 @@ class Training:
         Name of the figure by which evaluations are judged.
     path
         The file of the checkpoint.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from edgeopt.learning import train
+    >>> class Mean:
+    ...     system, learner, figure, sense = "toy", "mean", "error", "min"
+    ...     value = 0.0
+    ...     def update(self): self.value += 0.5 * (1.0 - self.value)
+    ...     def evaluate(self): return {"error": abs(1.0 - self.value)}
+    ...     def weights(self): return {"value": np.array([self.value])}
+    ...     def about(self): return {}
+    ...     def state(self): return {"value": self.value}
+    ...     def restore(self, state): self.value = state["value"]
+    ...
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     training = train(Mean(), folder, updates=4, every=2)
+    ...
+    >>> [row["error"] for row in training.rows], training.path.name
+    ([1.0, 0.25, 0.0625], 'policy.safetensors')
     """
 
     checkpoint: Checkpoint
@@ -162,6 +204,28 @@ def train(
         If that state is damaged.
     OutputError
         If the folder or a file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from edgeopt.learning import train
+    >>> class Mean:
+    ...     system, learner, figure, sense = "toy", "mean", "error", "min"
+    ...     value = 0.0
+    ...     def update(self): self.value += 0.5 * (1.0 - self.value)
+    ...     def evaluate(self): return {"error": abs(1.0 - self.value)}
+    ...     def weights(self): return {"value": np.array([self.value])}
+    ...     def about(self): return {}
+    ...     def state(self): return {"value": self.value}
+    ...     def restore(self, state): self.value = state["value"]
+    ...
+    >>> seen = []
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     training = train(Mean(), folder, updates=4, every=2, report=seen.append)
+    ...
+    >>> [row["updates"] for row in seen], training.best["error"]
+    ([0, 2, 4], 0.0625)
     """
     check_whole("updates", updates, 1)
     check_whole("every", every, 1)

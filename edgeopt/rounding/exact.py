@@ -244,6 +244,9 @@ def depround_distribution(
     `depround` itself works in floating point: it takes an entry within 1e-9 of 0 or 1 for
     integral, which changes no probability by more than that.
 
+    Gandhi, Khuller, Parthasarathy and Srinivasan, "Dependent rounding and its applications to
+    approximation algorithms" (2006), with every coin followed to both sides.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -306,6 +309,10 @@ def pairwise_distribution(
         more than 18 fractional entries.
     OptionError
         If there is no such residual mode, or `margin` does not go with it.
+
+    Notes
+    -----
+    Zhu et al., Algorithm 2, with every coin followed to both sides.
 
     Examples
     --------

@@ -48,6 +48,9 @@ def independent(y: ArrayLike, *, rng: int | np.random.Generator) -> NDArray[np.b
 
     By definition; its variance :math:`\sum_i s_i^2 y_i(1-y_i)` is what dependent rounding avoids.
 
+    Raghavan and Thompson, "Randomized rounding: a technique for provably good algorithms and
+    algorithmic proofs", Combinatorica 7(4), 1987.
+
     Examples
     --------
     >>> from edgeopt.rounding import independent
@@ -164,9 +167,8 @@ def pairwise(
     serves it; `carry` does, as what is lost counts in the next call. `margin` has both, at the
     price of room kept free in the problem that x solves. The pair steps keep
     :math:`E\prod_S(1-c_i v_i)` from growing, so ``"bernoulli"`` has the negative correlation of
-    `depround`. *Proofs*: step by step as for `depround`; algorithm and ``"floor"`` after the
-    randomised rounding of training tasks under emergency demand response (Algorithm 2, Lemma 1,
-    whose two claims each hold for one of the modes).
+    `depround`. *Proofs*: step by step as for `depround`; algorithm and ``"floor"`` after
+    Zhu et al., Algorithm 2 and Lemma 1, whose two claims each hold for one of the modes.
 
     Examples
     --------
@@ -232,6 +234,10 @@ def reduced_limit(
         If an argument is out of range, or no room is left: the result would be negative.
     OptionError
         If there is no such residual mode.
+
+    Notes
+    -----
+    Ours, from the range of :math:`e\cdot z` that `pairwise` keeps surely.
 
     Examples
     --------

@@ -77,6 +77,13 @@ class Source(Part):
         Called without arguments: one line per data set, with source and licence.
     settings
         Where `make` takes ``**options``: the function to whose keyword parameters it hands them.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> source = find_system("tapfinger").instances.sources["tables"]
+    >>> source.seeded, source.make().clusters
+    (True, 3)
     """
 
     make: Callable[..., Any]
@@ -128,6 +135,14 @@ class Benchmark:
         Labels of the instance, by axis, for the file of a plan.
     bound_by
         Who answers for the bound: "proof", or "solver" where it is the word of a search.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import find_system
+    >>> found = find_system("rescue").offline.solve(generate(horizon=10, rng=0))
+    >>> found.value <= found.bound * (1 + 1e-9), found.gap < 1e-6, found.bound_by
+    (True, True, 'proof')
     """
 
     value: float
@@ -299,6 +314,14 @@ class BenchmarkEntry(Part):
     of_scenarios
         ``of_scenarios(instance, benchmark, scenarios)`` returns the tighter one of all scenarios;
         it may take ``time_limit=``, too.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import find_system
+    >>> entry = find_system("rescue").offline.bounds["lp"]
+    >>> entry.label, entry.phrase, entry.compute(generate(horizon=10, rng=0)).bound > 0
+    ('LP bound', 'the LP bound', True)
     """
 
     label: str
@@ -485,6 +508,12 @@ class Picture(Part):
         :mod:`edgeopt.studies.drawing`, or a matplotlib figure without title.
     caption
         What the axes, bands and marks mean.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> [picture.name for picture in find_system("rescue").reporting.pictures]
+    ['gantt', 'value_over_time', 'safety']
     """
 
     name: str
@@ -510,6 +539,16 @@ class Log(Part):
         Columns in which a number above zero is marked.
     caption
         Meaning of columns that their headings do not explain.
+
+    Examples
+    --------
+    >>> import edgeopt
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.studies import find_system
+    >>> study = edgeopt.study(small(1), ["even_rate"], runs=2, claims=False)
+    >>> log = find_system("edr").reporting.logs[0]
+    >>> log.title, list(log.rows(study.cases[0], "even_rate"))[:3]
+    ('Every frame', ['frame', 'cap (Wh)', 'energy (Wh)'])
     """
 
     name: str
@@ -542,6 +581,13 @@ class Comparison(Part):
         Meaning of columns that their headings do not explain.
     absent
         Words by the name of a column, shown where it has no number.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> [table] = find_system("tapfinger").reporting.comparisons
+    >>> table.name, table.title
+    ('over_instances', 'Flow times')
     """
 
     name: str

@@ -45,6 +45,15 @@ class LearnerEntry(Part):
     ------
     OptionError
         If a number is not positive, or an option has no choice.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> for entry in find_system("oinc").learners:
+    ...     print(entry.name, entry.updates, entry.heading)
+    ...
+    insertion 600 Mean reward of a slot (s)
+    sac-d 150 Mean reward of a slot (s)
     """
 
     name: str
@@ -89,6 +98,13 @@ class Learned(Part):
     ------
     OptionError
         If the folder is no path.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> learned = find_system("tapfinger").learned
+    >>> learned.default, sorted(learned.shipped)
+    ('imitation', ['several', 'single', 'unknown'])
     """
 
     default: str

@@ -150,6 +150,14 @@ class Constraint(Part):
     soft
         Whether a violation is a matter of degree: the policy with the best value is then called
         best whatever it violates, and its violations are told.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import find_system
+    >>> constraint = find_system("rescue").constraint
+    >>> constraint.name, constraint.verb, constraint.count(generate(reserved=6))
+    ('reserved task', ('fails', 'failed'), 6)
     """
 
     name: str = "service constraint"
@@ -176,6 +184,12 @@ class Paper(Part):
         Last names, separated by commas.
     title
         Of the paper.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import Paper
+    >>> print(Paper("Huang, Liu, Shan", "RESCUE: Opportunistic Online Scheduling"))
+    Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling.
     """
 
     authors: str
@@ -213,6 +227,13 @@ class Instances(Part):
     draws
         How many instances ``edgeopt study`` draws by default, where the source is drawn; at least
         twelve compare many policies over instances.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> instances = find_system("rescue").instances
+    >>> list(instances.sources)[0], instances.random_small(3).servers
+    ('tables', 2)
     """
 
     kind: type
@@ -263,6 +284,14 @@ class Offline(Part):
         ``export(benchmark, path)`` writes the plan of a benchmark to a file.
     suffixes
         Endings of file names that `export` takes, each with its dot.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies import find_system
+    >>> offline = find_system("rescue").offline
+    >>> offline.reference, list(offline.bounds), offline.offered(generate())
+    ('safe', ['safe', 'lp', 'lp_safe', 'lp_free'], ['safe', 'lp', 'lp_safe', 'lp_free'])
     """
 
     bounds: Mapping[str, BenchmarkEntry]
@@ -318,6 +347,13 @@ class Policies(Part):
     controls
         Further policies with `exact`, which no study shows: with those of the entries that have it
         they take luck out of the values of others, see :mod:`edgeopt.bounds.estimate`.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> policies = find_system("rescue").policies
+    >>> [entry.name for entry in policies.entries][:3], policies.reference
+    (['offers', 'price', 'rescue'], 'rescue')
     """
 
     entries: Sequence[PolicyEntry]
@@ -353,6 +389,14 @@ class Claims(Part):
         :mod:`edgeopt.registry` has their modules and their parameter spaces.
     given
         ``given(benchmarks)`` returns what these checks can reuse, such as a solved plan.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import claims
+    >>> from edgeopt.studies import find_system
+    >>> found = find_system("rescue").claims
+    >>> found.pattern, "rescue.theorem2" in claims(found.pattern)
+    ('rescue', True)
     """
 
     pattern: str
@@ -382,6 +426,13 @@ class Reporting(Part):
     ------
     OutputError
         If the name of a picture, log or comparison cannot be a file name.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import find_system
+    >>> reporting = find_system("rescue").reporting
+    >>> [metric.name for metric in reporting.metrics]
+    ['utilisation']
     """
 
     metrics: Sequence[Metric] = ()

@@ -232,7 +232,7 @@ class Judged:
 @compact_repr
 @dataclass(frozen=True)
 class ProgramReport:
-    """What solvers made of a folder of programs whose optima are known.
+    r"""What solvers made of a folder of programs whose optima are known.
 
     Parameters
     ----------
@@ -244,6 +244,20 @@ class ProgramReport:
         Of the solvers that answered, by name.
     time_limit
         Seconds that each had for each program.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from edgeopt.solvers import LinearProgram
+    >>> from edgeopt.testing import check_programs
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> (folder / "mine").mkdir()
+    >>> path = LinearProgram([1, 2], [[1, 1]], 3, 3).write(folder / "mine" / "tiny.mps")
+    >>> lines = "set,name,status,objective\nmine,tiny,optimal,3\n"
+    >>> _ = (folder / "optima.csv").write_text(lines)
+    >>> report = check_programs(folder, ["highs"])
+    >>> report.failed, report.table()[0]["proven"]
+    ((), 1)
     """
 
     programs: tuple[Judged, ...]

@@ -262,6 +262,14 @@ class Report:
         ``"system"``.
     results
         Name, outcome, message, example and seconds of every check.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import small
+    >>> from edgeopt.testing import check_instance
+    >>> report = check_instance(small(1), checks=["frozen", "saves"])
+    >>> print(report)
+    OincInstance passes 2 checks of an instance
     """
 
     subject: str

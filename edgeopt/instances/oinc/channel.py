@@ -55,11 +55,11 @@ def link_rates(
         into a slot. ``"published"``: g is that loss and the noise -40 dBm/Hz: some :math:`10^{-12}`
         Mbit/s.
     kilometres
-        Distance between device and site, km.
+        Distance between device and site, km, of any shape.
     power
-        Transmission power, mW.
+        Transmission power, mW, of any shape.
     bandwidth
-        Band of the site, MHz.
+        Band of the site, MHz, of any shape.
 
     Returns
     -------

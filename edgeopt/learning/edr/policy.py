@@ -64,6 +64,15 @@ class RlTraining(Replaying):
     An interpretation of the baseline RL of Zhu et al., of which the paper prints one sentence: it
     "solves P1 based on deep Q-learning and P2 based on DDPG". Here the second part is an optimum,
     so that what each part loses can be told apart; `RlBoth` has both.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.learning.edr import RlTraining
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment
+    >>> simulate(EdrEnvironment(small(1)), RlTraining(), runs=1)
+    EdrTrajectory(RL rounds, 1 scenario, 2 slots, mean reward 5313.73)
     """
 
     title: ClassVar[str] = "RL rounds"
@@ -170,6 +179,15 @@ class RlRouting(_Routed, Scenario):
     Notes
     -----
     The second half of the baseline RL of Zhu et al., as we read it, see `RlTraining`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.learning.edr import RlRouting
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment
+    >>> simulate(EdrEnvironment(small(1)), RlRouting(), runs=1)
+    EdrTrajectory(RL routing, 1 scenario, 2 slots, mean reward 5870.8)
     """
 
     title: ClassVar[str] = "RL routing"
@@ -196,6 +214,15 @@ class RlBoth(_Routed, RlTraining):
     Notes
     -----
     The baseline RL of Zhu et al. as we read it, see `RlTraining`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt.learning.edr import RlBoth
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment
+    >>> simulate(EdrEnvironment(small(1)), RlBoth(), runs=1)
+    EdrTrajectory(RL, 1 scenario, 2 slots, mean reward 5313.73)
     """
 
     title: ClassVar[str] = "RL"

@@ -109,6 +109,13 @@ def shipped() -> Checkpoint:
     -------
     Checkpoint
         Of an insertion actor, with the record of its training.
+
+    Examples
+    --------
+    >>> from edgeopt.learning.oinc import shipped
+    >>> checkpoint = shipped()
+    >>> checkpoint.system, checkpoint.learner
+    ('oinc', 'insertion')
     """
     return Checkpoint.load(SHIPPED, system="oinc", learner="insertion")
 

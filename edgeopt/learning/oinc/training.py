@@ -40,6 +40,14 @@ def learner(name: str, *, updates: int, seed: int = 0, **options: Any) -> Learne
         If there is no such learner, or an option is out of range.
     MissingDependencyError
         If PyTorch is not installed.
+
+    Examples
+    --------
+    >>> from edgeopt.learning.oinc import learner
+    >>> learner("dqn", updates=10)
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.OptionError: name = 'dqn': must be one of 'insertion', 'sac-d'
     """
     check_choice("name", name, LEARNERS)
     check_whole("seed", seed, 0)

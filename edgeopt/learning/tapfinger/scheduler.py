@@ -78,6 +78,16 @@ class LearnedScheduler(Titled, IgnoresFeedback):
     -----
     Li et al., section IV, with nodes that hear themselves and a place that names nobody. It needs
     no PyTorch.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import from_bundled
+    >>> from edgeopt.learning.tapfinger import LearnedScheduler
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment
+    >>> policy = LearnedScheduler("several")
+    >>> policy.name, policy.information
+    ('Learned, several', 'durations')
     """
 
     title: ClassVar[str] = "Learned"

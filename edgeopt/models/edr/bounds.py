@@ -228,6 +228,10 @@ class InformedBound:
     seconds
         Time it took.
 
+    Notes
+    -----
+    Ours, see `informed_bound`.
+
     Examples
     --------
     >>> from edgeopt.instances.edr import generate

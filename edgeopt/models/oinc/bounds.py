@@ -47,6 +47,10 @@ class WeightedSumBound:
     seconds
         Time it took.
 
+    Notes
+    -----
+    Ours, see `weighted_sum_bound`.
+
     Examples
     --------
     >>> from edgeopt.instances.oinc import small
@@ -121,6 +125,11 @@ def weighted_sum_bound(
         If the gap is not positive.
     SolverError
         If HiGHS fails.
+
+    Notes
+    -----
+    Ours: the objective of problem (1) of Zeng et al., whose two parts are bounded by themselves, by
+    `least_latency` and `flow_bound`.
 
     Examples
     --------

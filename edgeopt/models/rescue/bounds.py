@@ -54,6 +54,10 @@ class SafeBound:
     instance
         The instance.
 
+    Notes
+    -----
+    Ours, see `safe_bound`.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import small
@@ -133,6 +137,12 @@ def safe_bound(
     ------
     OptionError
         If a number is out of range, or the plan is one of another instance.
+
+    Notes
+    -----
+    Ours: the rows (3a), by which a task runs once, are priced. At prices every server is a decision
+    process of its own, whose states are what reserved work leaves, as in relaxations of weakly
+    coupled dynamic programs (Adelman and Mersereau 2008).
 
     Examples
     --------

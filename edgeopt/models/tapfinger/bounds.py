@@ -72,6 +72,9 @@ def volume_bound(problem: SchedulingProblem) -> float:
     Policies that change the bundles of running tasks can fall below this: a mix of bundles may
     take less than any one of them.
 
+    Ours: the least remaining work goes first, after Schrage (1968), on one machine of each
+    resource.
+
     Examples
     --------
     >>> from edgeopt.instances.tapfinger import small
@@ -274,6 +277,10 @@ class FlowBound:
     seconds
         Time it took, all methods together.
 
+    Notes
+    -----
+    Ours, see `flow_bound`.
+
     Examples
     --------
     >>> from edgeopt.instances.tapfinger import small
@@ -348,6 +355,10 @@ def flow_bound(
         If the method is unknown.
     SolverError
         If HiGHS fails.
+
+    Notes
+    -----
+    Ours, on problem (1) to (8) of Li et al.; see `volume_bound`, `pooled_bound` and `relaxation`.
 
     Examples
     --------

@@ -78,6 +78,10 @@ class PooledBound:
     problem
         The tasks, if they are those of a problem whose bundles do not change.
 
+    Notes
+    -----
+    Ours: the Lagrangian bound of problem (1) to (8) of Li et al., with clusters pooled.
+
     Examples
     --------
     >>> from edgeopt.instances.tapfinger import small

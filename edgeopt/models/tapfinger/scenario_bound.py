@@ -119,6 +119,10 @@ class ScenarioBound:
     seconds
         Time it took, all scenarios together.
 
+    Notes
+    -----
+    Ours, see `scenario_bound`.
+
     Examples
     --------
     >>> from edgeopt.instances.tapfinger import small
@@ -228,6 +232,10 @@ def scenario_bound(
         If the method is unknown, or the bound at hand is another one.
     SolverError
         If HiGHS fails.
+
+    Notes
+    -----
+    Ours: the expectation of bounds of each scenario bounds that of every policy.
 
     Examples
     --------

@@ -214,6 +214,11 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     occupation : Which runs begin, for the same policies.
     exact_value : Any policy, on small instances.
 
+    Notes
+    -----
+    Huang, Liu, Shan: RESCUE, equation (10), for policies that decide on each server by itself; the
+    joint distribution is ours.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import tight

@@ -185,7 +185,8 @@ class Guard(NamedTuple):
     Attributes
     ----------
     order, offset
-        Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`.
+        Reserved tasks by server and deadline, shapes [H] and [K + 1], see
+        `edgeopt.instances.edf.edf_order`.
     start, end
         Windows, shape [H], both ends inclusive.
     demand
@@ -393,6 +394,11 @@ def value_functions(instance: RescueInstance, y: Any) -> ValueFunctions:
     ------
     OptionError
         If y has the wrong shape, is negative, or assigns more of a task than arrives.
+
+    Notes
+    -----
+    Huang, Liu, Shan: RESCUE, equations (4) to (6) and Algorithm 2; with independent arrivals the
+    order within a slot is ours.
 
     Examples
     --------

@@ -154,6 +154,10 @@ class RescuePolicy(IgnoresFeedback, ABC):
     guarded
         Whether runs that could cost a reserved task are vetoed.
 
+    Notes
+    -----
+    Algorithm 1 of Huang, Liu, Shan is `Rescue`; what its rule leaves open is ours.
+
     Examples
     --------
     >>> import numpy as np

@@ -224,6 +224,9 @@ class Guarded:
     Every run that begins passes :meth:`Guard.safe`; where the reserved tasks are feasible at first,
     none ever fails, and the bound for policies that are safe by design holds.
 
+    Ours: section III-A of the paper promises that reserved tasks keep their deadlines, and does not
+    say how.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import generate
@@ -363,6 +366,10 @@ class SafeRescuePlus(SafeRescue):
     are idle next. To choose the best term is an exact step of policy improvement, so that this
     policy earns at least as much in expectation, on every instance.
 
+    Notes
+    -----
+    Ours: one step of policy improvement (Howard 1960) from `SafeRescue`.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import generate
@@ -395,6 +402,10 @@ class PriceGreedy(SafePolicy):
     ------
     OptionError
         If the share is negative or not finite.
+
+    Notes
+    -----
+    Ours, with the prices of `edgeopt.models.rescue.safe_bound`.
 
     Examples
     --------
@@ -447,6 +458,10 @@ class CompetingOffers(PriceGreedy):
     ------
     OptionError
         If a number is out of range, or there are too many paths for the memory.
+
+    Notes
+    -----
+    Ours.
 
     Examples
     --------

@@ -158,6 +158,8 @@ def discounted(
     -----
     The decisions returned earn at least `low` in every state.
 
+    Puterman, Markov Decision Processes (1994), chapter 6.
+
     Examples
     --------
     >>> from edgeopt.online.value_iteration import DecisionProcess, discounted
@@ -208,6 +210,10 @@ def average_reward(
     SolverError
         If a policy has several recurrent classes, for ``"policy"`` and ``"linear"``.
 
+    Notes
+    -----
+    Puterman, Markov Decision Processes (1994), chapter 8.
+
     Examples
     --------
     >>> from edgeopt.online.value_iteration import DecisionProcess, average_reward
@@ -252,6 +258,10 @@ def finite_horizon(
     ------
     OptionError
         If an option is out of range.
+
+    Notes
+    -----
+    Backward induction: Puterman, Markov Decision Processes (1994), chapter 4.
 
     Examples
     --------

@@ -159,6 +159,10 @@ class TablePolicy(IgnoresFeedback):
     OptionError
         If a decision is not one of its state.
 
+    Notes
+    -----
+    A Markov policy of Puterman, Markov Decision Processes (1994), chapter 2.
+
     Examples
     --------
     >>> from edgeopt.online.value_iteration import DecisionProcess

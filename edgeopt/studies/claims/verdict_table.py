@@ -46,6 +46,13 @@ class CheckedClaim:
         Verdicts on drawn instances, in the order of their seeds.
     undrawn
         Why there are none of those; empty if none were to be drawn.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import check_all
+    >>> [found] = check_all("rescue.routing.published").claims
+    >>> found.verdict.verdict.value, found.known_false, found.refuted
+    ('violated', True, True)
     """
 
     claim: Claim
@@ -172,6 +179,13 @@ class Checked:
         Wall-clock time.
     titles
         Titles of the systems by name.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import check_all
+    >>> found = check_all("rescue.theorem2*")
+    >>> found.counts["hold"], found.counts["published_refuted"], found.broken
+    (3, 1, ())
     """
 
     claims: tuple[CheckedClaim, ...]

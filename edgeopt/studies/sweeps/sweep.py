@@ -80,6 +80,21 @@ class Store:
     ------
     OutputError
         If it cannot be made, or is another's.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from edgeopt.studies.sweeps import Job, Store, run_jobs
+    >>> def square(number):
+    ...     return {"square": number**2}
+    ...
+    >>> jobs = [Job({"number": n}, square, (n,)) for n in (2, 3)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder)
+    ...     table = run_jobs(jobs, store=store)
+    ...     print(store.get(jobs[1]))
+    ...
+    {'square': 9}
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -330,6 +345,18 @@ def tabulate(jobs: Iterable[Job], rows: Mapping[str, Mapping[str, Any]]) -> pd.D
     Returns
     -------
     One row per job.
+
+    Examples
+    --------
+    >>> from edgeopt.studies.sweeps import Job, compute_jobs, tabulate
+    >>> def square(number):
+    ...     return {"square": number**2}
+    ...
+    >>> jobs = [Job({"number": n}, square, (n,)) for n in (2, 3)]
+    >>> tabulate(jobs, compute_jobs(jobs))
+       number  square
+    0       2       4
+    1       3       9
     """
     import pandas as pd
 

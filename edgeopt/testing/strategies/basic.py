@@ -64,6 +64,21 @@ def linear_programs(draw: DrawFn, *, rows: int = 4, columns: int = 4) -> LinearP
     ----------
     rows, columns
         Largest sizes; there may be no row.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.solvers import solve
+    >>> from edgeopt.testing.strategies import linear_programs
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(linear_programs())
+    ... def look(drawn):
+    ...     found.append(solve(drawn, raises=False))
+    ...
+    >>> look()
+    >>> all(one.quality.usable != one.status.infeasible for one in found)
+    True
     """
     rows, columns = draw(st.integers(0, rows)), draw(st.integers(1, columns))
     entries = st.integers(-3, 3)
@@ -131,6 +146,22 @@ def fractions_to_round(
         Largest number of entries.
     fits
         Whether no fractional entry may outweigh the whole.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.rounding import depround
+    >>> from edgeopt.testing.strategies import fractions_to_round
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(fractions_to_round())
+    ... def look(drawn):
+    ...     fractions = [float(y) for y in drawn[0]]
+    ...     found.append(abs(depround(fractions, rng=0).sum() - sum(fractions)))
+    ...
+    >>> look()
+    >>> bool(max(found) < 1.0)
+    True
     """
     count = draw(st.integers(1, n))
     y = draw(st.lists(SHARES, min_size=count, max_size=count))
@@ -155,6 +186,23 @@ def scenarios(draw: DrawFn, environment: Environment[Any, Any, Any, Any, Any, An
     ----------
     environment
         The environment.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.instances.rescue import small
+    >>> from edgeopt.online.rescue import RescueEnvironment
+    >>> from edgeopt.testing.strategies import scenarios
+    >>> found = []
+    >>> environment = RescueEnvironment(small(1))
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(scenarios(environment))
+    ... def look(drawn):
+    ...     found.append(environment.episode(drawn).observe() is None)
+    ...
+    >>> look()
+    >>> len(found)
+    5
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return environment.scenarios(rng, 1)[0]

@@ -42,6 +42,22 @@ def edr_instances(
         Whether prices may be negative.
     capped
         Whether some cap is finite; None leaves it to the draw.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, EvenRate
+    >>> from edgeopt.testing.strategies import edr_instances
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(edr_instances(sites=2, capped=False))
+    ... def look(drawn):
+    ...     found.append(simulate(EdrEnvironment(drawn), EvenRate(), runs=1).excess.sum())
+    ...
+    >>> look()
+    >>> int(max(found))
+    0
     """
     T, D, J, N = (draw(up_to(largest)) for largest in (frames, slots, sites, types))
     I = draw(st.integers(0, tasks))  # noqa: E741

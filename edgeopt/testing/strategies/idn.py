@@ -40,6 +40,22 @@ def idn_instances(
         Whether the instance brings its own table of costs; None leaves it to the draw.
     infinite
         Whether a budget may be infinite.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.idn import IdnEnvironment, Olag
+    >>> from edgeopt.testing.strategies import idn_instances
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(idn_instances(nodes=3))
+    ... def look(drawn):
+    ...     found.append(simulate(IdnEnvironment(drawn), Olag(), runs=1).violations.sum())
+    ...
+    >>> look()
+    >>> int(max(found))
+    0
     """
     V, M = (draw(nearly(largest)) for largest in (nodes, models))
     R, T = (draw(up_to(largest)) for largest in (types, horizon))

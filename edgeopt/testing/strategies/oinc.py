@@ -38,6 +38,22 @@ def oinc_instances(
         Largest sizes.
     empty
         Whether there may be no job, or no request.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> from edgeopt.testing.strategies import oinc_instances
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(oinc_instances(jobs=2))
+    ... def look(drawn):
+    ...     found.append(simulate(OincEnvironment(drawn), Oinc(), runs=1).complete.all())
+    ...
+    >>> look()
+    >>> all(found)
+    True
     """
     T, I, J = (draw(up_to(largest)) for largest in (slots, devices, sites))  # noqa: E741
     K = draw(st.integers(0, jobs)) if empty else draw(up_to(jobs))

@@ -43,6 +43,23 @@ def rescue_instances(
         Whether there may be reserved tasks; None leaves it to the draw.
     arrivals, beyond
         As in the instance; None leaves them to the draw.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.rescue import PickConfigs, RescueEnvironment
+    >>> from edgeopt.testing.strategies import rescue_instances
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(rescue_instances(reserved=True))
+    ... def look(drawn):
+    ...     runs = simulate(RescueEnvironment(drawn), PickConfigs(guarded=True), runs=9)
+    ...     found.append(runs.violations.sum())
+    ...
+    >>> look()
+    >>> int(max(found))
+    0
     """
     K, J, T, D = (draw(up_to(largest)) for largest in (servers, devices, horizon, max_duration))
     L = draw(up_to(min(profiles, D)))

@@ -49,6 +49,24 @@ def tapfinger_instances(
         Whether there may be no task.
     combinations
         Most plans, if given: tasks are left out from the end until there are no more, see `plans`.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from edgeopt.models.tapfinger import list_schedule, scheduling_problem, verify
+    >>> from edgeopt.testing.strategies import tapfinger_instances
+    >>> found = []
+    >>> @settings(max_examples=5, database=None, derandomize=True, deadline=None)
+    ... @given(tapfinger_instances(tasks=3))
+    ... def look(drawn):
+    ...     problem = scheduling_problem(drawn)
+    ...     schedule = list_schedule(problem)
+    ...     verify(problem, schedule)
+    ...     found.append(schedule.start.size == drawn.tasks)
+    ...
+    >>> look()
+    >>> all(found)
+    True
     """
     N, K = draw(up_to(clusters)), draw(up_to(kinds))
     J = draw(st.integers(0, tasks)) if empty else draw(nearly(tasks))

@@ -60,6 +60,15 @@ def means(
         One row per combination in order of appearance: `by`, ``instances``, and for each metric
         NAME, NAME_low, NAME_high and NAME_spread, the kind of the ends, which are NaN where there
         is only one job, all are equal, or a value is not finite; of few jobs also NAME_each.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import means
+    >>> jobs = pandas.DataFrame({"policy": ["srs"] * 4, "profit": [15.0, 17.0, 16.0, 16.0]})
+    >>> means(jobs, ["profit"], ["policy"])[["policy", "instances", "profit"]]
+      policy  instances  profit
+    0    srs          4    16.0
     """
     import pandas as pd
 
@@ -120,6 +129,14 @@ def found(metric: str, **at: Any) -> Callable[[pd.DataFrame], Estimate]:
     **at
         Values of other columns that select the row, such as ``policy="oinc"``, or functions of
         the column, such as ``slot=max``.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import found
+    >>> rows = pandas.DataFrame({"policy": ["rescue", "srs"], "profit": [20.0, 16.0]})
+    >>> found("profit", policy="srs")(rows).value
+    16.0
     """
 
     def read(rows: pd.DataFrame) -> Estimate:
@@ -145,6 +162,14 @@ def lead(metric: str, policy: str, other: str, **at: Any) -> Callable[[pd.DataFr
         Values of the column ``policy``.
     **at
         Values of other columns that select both rows, as in :func:`found`.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import lead
+    >>> rows = pandas.DataFrame({"policy": ["rescue", "srs"], "profit": [20.0, 16.0]})
+    >>> lead("profit", "rescue", "srs")(rows)
+    0.25
     """
 
     def read(rows: pd.DataFrame) -> float:
@@ -357,6 +382,14 @@ def said(pattern: str, **readers: Any) -> Callable[[pd.DataFrame], str]:
         ``{x[oinc]:3}`` takes an entry of :func:`by`, ``{x.title}`` the title of :func:`extreme`.
     **readers
         Readers, or constant values, by name.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import found, said
+    >>> rows = pandas.DataFrame({"policy": ["rescue", "srs"], "profit": [20.0, 16.0]})
+    >>> said("Its profit is {least:3} at least", least=found("profit", policy="srs"))(rows)
+    'Its profit is 16.0 at least'
     """
 
     def write(rows: pd.DataFrame) -> str:

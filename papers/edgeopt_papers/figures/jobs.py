@@ -41,6 +41,14 @@ class InstanceSpec:
         Function of a module, such as a generator.
     settings
         Pairs of keywords and values; see `of`.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt_papers.figures import InstanceSpec
+    >>> spec = InstanceSpec.of(generate, horizon=20, rng=7)
+    >>> spec.settings, spec.instance().horizon
+    ((('horizon', 20), ('rng', 7)), 20)
     """
 
     make: Callable[..., Any]
@@ -155,6 +163,17 @@ def swept(
         Of the instances drawn at each place.
     **options
         For :func:`simulated`: runs, seed, aggregate, bounded, joint, bounds.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt_papers.figures import InstanceSpec, swept
+    >>> def spec(seed, devices):
+    ...     return InstanceSpec.of(generate, devices=devices, horizon=20, rng=seed)
+    ...
+    >>> jobs = swept("rescue", spec, ["srs", "random"], {"devices": (4, 8)}, range(3), runs=20)
+    >>> len(jobs), jobs[0].identity["devices"]
+    (12, 4)
     """
     # Once for all: whoever looks a name up asks every installed package what it offers.
     record = find_system(system)
@@ -214,6 +233,18 @@ def simulated(
     list of Job
         Their table has the columns of `at`, ``system, instance, policy, aggregate, seed, runs``,
         then what `aggregate` returned.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.studies.sweeps import run_jobs
+    >>> from edgeopt_papers.figures import InstanceSpec, simulated
+    >>> spec = InstanceSpec.of(generate, servers=2, devices=4, horizon=20, rng=7)
+    >>> jobs = simulated("rescue", spec, ["srs", "random"], runs=20)
+    >>> run_jobs(jobs)[["policy", "runs"]]
+       policy  runs
+    0     srs    20
+    1  random    20
     """
     record = find_system(system)
     return _simulated(

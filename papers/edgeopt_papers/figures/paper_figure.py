@@ -41,6 +41,15 @@ class Estimate(NamedTuple):
     """A value with the ends of its interval or range, NaN where there is none, and which it is.
 
     A comparison also says whether a difference is resolved.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import found
+    >>> row = {"policy": "srs", "profit": 16.0, "profit_low": 15.0, "profit_high": 17.5}
+    >>> estimate = found("profit", policy="srs")(pandas.DataFrame([row]))
+    >>> estimate.value, estimate.low, estimate.high
+    (16.0, 15.0, 17.5)
     """
 
     value: float
@@ -87,6 +96,19 @@ class Published:
     ------
     OptionError
         If a statement has the rule of a number.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import Published, found
+    >>> square = found("square", number=3)
+    >>> one = Published("3 squared", 9.0, square, rule=0.1)
+    >>> for computed in (9.5, 12.0):
+    ...     rows = pandas.DataFrame({"number": [3], "square": [computed]})
+    ...     one.verdict(rows, square(rows), quick=False)
+    ...
+    'agrees'
+    'differs'
     """
 
     what: str
@@ -173,6 +195,20 @@ class PaperFigure:
     OptionError
         If the number is empty, there are published values without caveats, or neither jobs nor a
         series.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import PaperFigure, Published, found, said
+    >>> square = found("square", number=3)
+    >>> figure = PaperFigure(
+    ...     number="1", title="squares", jobs=lambda quick: [], rows=lambda table: table,
+    ...     columns={"square": "Square"}, draw=lambda rows: None,
+    ...     takeaway=said("3 squared is {x:3}", x=square),
+    ...     published=[Published("3 squared", 9.0, square, rule=0.1)], caveats=["Rounded."],
+    ... )
+    >>> figure.heading, figure.takeaway(pandas.DataFrame({"number": [3], "square": [9.5]}))
+    ('Figure 1', '3 squared is 9.50')
     """
 
     kind: Literal["figure", "table"] = "figure"

@@ -58,6 +58,22 @@ class Outcome:
         Whether they are few and small.
     trained
         Whether this run trained the series that it shows.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt_papers.figures import Outcome, PaperFigure, Published, found, said
+    >>> square = found("square", number=3)
+    >>> figure = PaperFigure(
+    ...     number="1", title="squares", jobs=lambda quick: [], rows=lambda table: table,
+    ...     columns={"square": "Square"}, draw=lambda rows: None,
+    ...     takeaway=said("3 squared is {x:3}", x=square),
+    ...     published=[Published("3 squared", 9.0, square, rule=0.1)], caveats=["Rounded."],
+    ... )
+    >>> rows = pandas.DataFrame({"number": [3], "square": [9.5]})
+    >>> outcome = Outcome(figure, rows, jobs=0)
+    >>> outcome.takeaway, outcome.lines[0]["verdict"]
+    ('3 squared is 9.50', 'agrees')
     """
 
     paper_figure: PaperFigure
@@ -122,6 +138,26 @@ class Reproduction:
         Duration of this run; kept jobs cost nothing.
     version
         Of the package.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from edgeopt.studies import find_system
+    >>> from edgeopt_papers.figures import Outcome, PaperFigure, Published, Reproduction
+    >>> from edgeopt_papers.figures import found, said
+    >>> square = found("square", number=3)
+    >>> figure = PaperFigure(
+    ...     number="1", title="squares", jobs=lambda quick: [], rows=lambda table: table,
+    ...     columns={"square": "Square"}, draw=lambda rows: None,
+    ...     takeaway=said("3 squared is {x:3}", x=square),
+    ...     published=[Published("3 squared", 9.0, square, rule=0.1)], caveats=["Rounded."],
+    ... )
+    >>> rows = pandas.DataFrame({"number": [3], "square": [9.5]})
+    >>> outcome = Outcome(figure, rows, jobs=0)
+    >>> found = Reproduction(find_system("rescue"), (outcome,), quick=True, seconds=0.1)
+    >>> found.lines[["what", "published", "computed", "verdict"]]
+            what  published  computed verdict
+    0  3 squared        9.0       9.5  agrees
     """
 
     system: System

@@ -73,6 +73,14 @@ def tune(
     ------
     OptionError
         If the system has nothing to tune, a policy or mode is unknown, or a number out of range.
+
+    Examples
+    --------
+    >>> from edgeopt_papers.tuning import tune
+    >>> tune("edr", ["greedy"], budget=0)
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.OptionError: budget = 0: must be at least 1
     """
     _, tuning = tuning_of(system)
     budget = tuning.budget if budget is None else budget

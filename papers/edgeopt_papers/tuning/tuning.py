@@ -43,6 +43,16 @@ class Tuning:
     ------
     OptionError
         If a seed is both for tuning and for tests, or another value is out of range.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import small
+    >>> from edgeopt_papers.tuning import Tuning
+    >>> seeds = {"seeds": (0, 1, 2), "test_seeds": (2, 3)}
+    >>> Tuning(lambda mode, seed: small(seed), ("usual",), parameters={"greedy": {}}, **seeds)
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.OptionError: Tuning: the seeds [2] are both for tuning and for tests
     """
 
     make: Callable[[str, int], Any]
@@ -102,6 +112,16 @@ class Tuned:
         Such values on each of them, of the policy as it is by default and with the chosen options.
     settings
         Options that it had in common with all other policies throughout.
+
+    Examples
+    --------
+    >>> from edgeopt_papers.tuning import Tuned
+    >>> from edgeopt_papers.tuning.tuning import Evaluation
+    >>> costs = {-1: 1.4, 0: 1.3, 2: 1.2}
+    >>> tried = tuple(Evaluation((step,), cost) for step, cost in costs.items())
+    >>> found = Tuned("mine", "usual", {"step": 0.1}, seeds=(0, 1), evaluations=tried)
+    >>> found.best.value, found.best.place, found.edges
+    (1.2, (2,), ('step',))
     """
 
     policy: str

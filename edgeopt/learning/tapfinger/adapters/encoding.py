@@ -62,6 +62,15 @@ class Observation(NamedTuple):
     -----
     Li et al., section IV, the nodes of the graph, and equation (12). Numbers are scaled, as the
     authors' are not. There is no progress in it, and nothing of durations or the future.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.learning.tapfinger.adapters import Session
+    >>> seen = Session(small(1)).open({0: np.random.default_rng(0)}).observation
+    >>> seen.cluster.shape, seen.pending.shape, seen.running.shape
+    ((1, 2, 4), (1, 2, 10, 7), (1, 2, 2, 6))
     """
 
     cluster: Features
@@ -203,6 +212,19 @@ def features(instance: TapFingerInstance, seen: Round) -> Observation:
     OptionError
         If more tasks are in service on a cluster than it has room for, since some are paused:
         rows for them would have no end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.learning.tapfinger.adapters import features
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment
+    >>> environment = TapFingerEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> seen = features(small(1), environment.episode(scenario).observe())
+    >>> seen.cluster, seen.pending.shape
+    (array([[1. , 0. , 0. , 0. ],
+           [1. , 1. , 0. , 0.1]], dtype=float32), (2, 10, 7))
     """
     return Observation(*(part[0] for part in encoded(instance, seen)[0]))
 
@@ -237,6 +259,21 @@ def action_of(seen: Round, decision: Decision) -> Ints:
     ------
     OptionError
         If no action stands for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.learning.tapfinger.adapters import action_of
+    >>> from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+    >>> environment, policy = TapFingerEnvironment(small(1)), Min()
+    >>> rng = np.random.default_rng(0)
+    >>> [scenario] = environment.scenarios(rng, 1)
+    >>> seen = environment.episode(scenario).observe()
+    >>> decision, state = policy.decide(policy.start(small(1)), seen, rng)
+    >>> action_of(seen, decision)
+    array([[10,  0,  0],
+           [ 0,  1,  2]])
     """
     placed = decision.place is not None and np.any(decision.place)
     if placed or (decision.changed is not None and np.size(decision.changed)):
@@ -313,6 +350,21 @@ def decision_of(
     ------
     OptionError
         If an action lies outside the table of actions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.learning.tapfinger.adapters import decision_of
+    >>> from edgeopt.online.tapfinger import TapFingerEnvironment
+    >>> environment = TapFingerEnvironment(small(1))
+    >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    >>> seen = environment.episode(scenario).observe()
+    >>> everything = np.ones((2, seen.pending.shape[1] + 1, 5, 3), dtype=bool)
+    >>> decision, refused = decision_of(seen, everything, [[10, 0, 0], [0, 1, 2]])
+    >>> decision.task, decision.bundle, refused
+    (array([-1,  0]), array([[0, 0],
+           [1, 2]]), array([False, False]))
     """
     decision = Decision.void(seen.pending.shape[0])
     refused = np.empty(decision.task.size, dtype=np.bool_)

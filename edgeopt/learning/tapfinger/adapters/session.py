@@ -67,6 +67,17 @@ class Step(NamedTuple):
         Whether what it has named was not lost to another cluster, shape [E, N].
     refused
         Whether its action was not allowed, shape [E, N].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.learning.tapfinger.adapters import Session
+    >>> session = Session(small(1))
+    >>> step = session.open({0: np.random.default_rng(0)})
+    >>> step = session.step([[[small(1).pending, 0, 0], [0, 1, 2]]])
+    >>> step.started, step.refused, step.passed
+    (array([[-1,  0]]), array([[False, False]]), array([1]))
     """
 
     observation: Observation
@@ -113,6 +124,18 @@ class Session:
         The scenarios.
     boxes
         Bundles that may be given to each task now, see `encode`, shape [E, N, P, 4].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.learning.tapfinger.adapters import Session
+    >>> session = Session(small(1), count=2)
+    >>> step = session.open({e: np.random.default_rng(e) for e in range(2)})
+    >>> nobody = np.array([small(1).pending, 0, 0])
+    >>> step = session.step(np.broadcast_to(nobody, (2, 2, 3)))
+    >>> step.slot, step.shared
+    (array([1, 1]), array([-1., -1.]))
     """
 
     def __init__(self, truth: Truth, count: int = 1, **options: Any) -> None:

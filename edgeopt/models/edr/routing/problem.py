@@ -388,6 +388,10 @@ def dual_bound(
     -------
     Lower bound on the cost of every plan, in the unit of the objective.
 
+    Notes
+    -----
+    The Lagrangian bound of problem P2 of Zhu et al., at prices of its rows (8) to (11).
+
     Examples
     --------
     >>> from edgeopt.instances.edr import small

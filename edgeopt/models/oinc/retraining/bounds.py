@@ -398,6 +398,10 @@ class FlowBound:
     seconds
         Time it took.
 
+    Notes
+    -----
+    Zeng et al., problem (9); `zeta`, ours, prices that a job is at one site at a time.
+
     Examples
     --------
     >>> from edgeopt.instances.oinc import small

@@ -26,6 +26,10 @@ class EvenRate(EdrPolicy[None]):
 
     It ignores prices and channels; a policy that uses them should do better.
 
+    Notes
+    -----
+    Ours.
+
     Examples
     --------
     >>> from edgeopt.instances.edr import small

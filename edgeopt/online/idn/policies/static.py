@@ -36,6 +36,11 @@ class FixedPlacement(IgnoresFeedback):
     name
         Name in tables.
 
+    Notes
+    -----
+    With the placement of most gain, it is the comparator of the regret of Si Salem et al., equation
+    (20).
+
     Examples
     --------
     >>> from edgeopt.instances.idn import small
@@ -232,6 +237,11 @@ class OfflineInfida(FixedPlacement):
         Name in tables.
     fractional
         Mean of the fractional allocations of all iterations, shape [V, M].
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, section VI: INFIDA offline; see
+    `offline_infida`.
 
     Examples
     --------

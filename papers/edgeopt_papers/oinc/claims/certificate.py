@@ -61,6 +61,12 @@ def competitive_factor(epsilon: float) -> float:
     Returns
     -------
     2 / epsilon, or (1 + epsilon) / epsilon from 1 on; infinity at 0.
+
+    Examples
+    --------
+    >>> from edgeopt_papers.oinc.claims import competitive_factor
+    >>> [competitive_factor(epsilon) for epsilon in (0.0, 0.5, 1.0, 4.0)]
+    [inf, 4.0, 2.0, 1.25]
     """
     if epsilon == 0:
         return np.inf
@@ -92,6 +98,16 @@ class DualCertificate:
         Price of each job, shape [K].
     eta
         Price of each slot of a site until the run ends, shape [J, T]; 0 later.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> from edgeopt.online.oinc.retraining import run_density
+    >>> from edgeopt_papers.oinc.claims import dual_certificate
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> point = dual_certificate(problem, run_density(problem, epsilon=0.5), 0.5)
+    >>> round(point.value, 3), point.violation
+    (1.083, 0.0)
     """
 
     problem: RetrainingProblem
@@ -186,6 +202,17 @@ def dual_certificate(
     -----
     Zeng et al., Theorem 1, whose proof is not printed. This one follows the dual fitting of Anand,
     Garg and Kumar for weighted flow time on unrelated machines.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> from edgeopt.online.oinc.retraining import run_density
+    >>> from edgeopt_papers.oinc.claims import dual_certificate
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> run = run_density(problem, epsilon=0.5)
+    >>> point = dual_certificate(problem, run, 0.5)
+    >>> round(point.value / run.weighted_flow, 3), point.theta.round(2)
+    (0.25, array([1.  , 1.5 , 0.75]))
     """
     if epsilon < 0:
         raise OptionError(f"epsilon = {epsilon}: must not be negative")
@@ -223,6 +250,15 @@ class CertifiedRatio:
         Weighted flow time of the schedule.
     bound
         What no schedule falls below that serves each job at one site, with its dual point.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> from edgeopt_papers.oinc.claims import certified_ratio
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> ratio = certified_ratio(problem, [4.0, 2.0, 4.0])
+    >>> ratio.flow, round(ratio.bound.value, 3), round(ratio.value, 3)
+    (9.0, 6.5, 1.385)
     """
 
     flow: float
@@ -286,6 +322,15 @@ def certified_ratio(
     -----
     The bound is the optimum of problem P1 of Zeng et al. with the row that a job is served at one
     site at a time; its value is recomputed from its dual point.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> from edgeopt.online.oinc.retraining import run_density
+    >>> from edgeopt_papers.oinc.claims import certified_ratio
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> round(certified_ratio(problem, run_density(problem).completion).value, 3)
+    1.077
     """
     sizes = {"job": problem.jobs}
     time = frozen_array("completion", completion, ("job",), sizes, empty=True, infinite=True)

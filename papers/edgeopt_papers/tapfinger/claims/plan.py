@@ -33,6 +33,16 @@ class Plan:
         The tasks.
     schedule
         Where, when and with what each of them runs.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import small
+    >>> from edgeopt.models.tapfinger import list_schedule, scheduling_problem
+    >>> from edgeopt_papers.tapfinger.claims import Plan
+    >>> problem = scheduling_problem(small(1))
+    >>> plan = Plan(problem, list_schedule(problem))
+    >>> plan.completion, plan.flow, plan.carried_out
+    (array([2, 5, 7, 9]), array([2, 2, 4, 6]), True)
     """
 
     problem: SchedulingProblem

@@ -51,6 +51,11 @@ class SlotBound:
     certified
         Whether `gap` is at most the requested one.
 
+    Notes
+    -----
+    Ours: prices of the requests of problem (3) of Zeng et al.; the bound of its master problem,
+    whose columns are sets of requests at a site.
+
     Examples
     --------
     >>> from edgeopt.instances.oinc import small

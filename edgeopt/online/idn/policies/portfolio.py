@@ -98,6 +98,10 @@ class Portfolio:
     OptionError
         If there is no policy, or fewer than one order.
 
+    Notes
+    -----
+    Ours.
+
     Examples
     --------
     >>> from edgeopt.instances.idn import small

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.intervals import EQUAL, Kind, Spread, t_quantile
-from edgeopt.bounds.paired import FEWEST_RUNS, mean_spread
+from edgeopt.bounds.paired import FEWEST_RUNS, mean_interval, mean_spread
 from edgeopt.bounds.ratio import ratio_parts
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -34,6 +34,9 @@ EXACT: Final = "exact"
 
 MOST_CONTROLS: Final = 3
 """Most control variates; each costs a degree of freedom."""
+
+_TESTED: Final = 16
+"""Slots at which bands are found by the test, which takes milliseconds."""
 
 _SURE: Final = 0.9999
 """Confidence with which a value beyond a bound contradicts it."""
@@ -303,7 +306,24 @@ def curve(
     residual = runs - fit.design @ coefficients
     error = np.sqrt((residual**2).sum(axis=0) / fit.degrees * fit.inflation)
     reach = t_quantile(confidence, fit.degrees) * error
-    return mean, mean - reach, mean + reach
+    below, above = _shares(mean + residual, reach, fit, confidence)
+    return mean, mean - below * reach, mean + above * reach
+
+
+def _shares(runs: Floats, reach: Floats, fit: _Fit, confidence: float) -> tuple[Floats, Floats]:
+    """Return by how much the intervals of the test are wider than Student's, on either side.
+
+    They are found at the last slot and some before it, and in between from these.
+    """
+    slots = np.unique(np.linspace(0, reach.size - 1, _TESTED).round().astype(int))
+    shares = np.ones((2, slots.size))
+    for place, slot in enumerate(slots):
+        here = runs[:, slot]
+        ends = np.array(mean_interval(here, confidence, fit.lost, fit.factor))
+        if reach[slot] > EQUAL * np.abs(here).max() and np.isfinite(ends).all():
+            shares[:, place] = np.abs(ends - here.mean()) / reach[slot]
+    at = np.arange(reach.size)
+    return np.interp(at, slots, shares[0]), np.interp(at, slots, shares[1])
 
 
 def independent(controls: Sequence[Control], most: int) -> list[Control]:

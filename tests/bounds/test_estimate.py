@@ -7,7 +7,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from edgeopt.bounds.estimate import Control, estimates
+from edgeopt.bounds.estimate import Control, curve, estimates
 from edgeopt.bounds.pairs import Look, Pairs, looks, spent
 
 
@@ -30,6 +30,22 @@ def test_a_value_is_the_intercept_of_the_regression() -> None:
     assert found.runs.mean() == pytest.approx(found.mean, rel=1e-12)
     assert (found.lost, found.how, found.exact) == (1, "50 runs", False)
     assert found.error < 0.3 * runs.std() / 50**0.5
+
+
+@pytest.mark.parametrize("count", [10, 50, 200])
+def test_a_band_ends_at_the_interval_of_the_value(count: int) -> None:
+    control, final = drawn(count)
+    share = np.linspace(0.05, 1.0, 40)
+    runs = final[:, None] * share + np.random.default_rng(3).exponential(size=(count, 1)) * share**2
+    for controls in ([], [Control("C", control, 0.0)]):
+        found = estimates({"a": runs[:, -1]}, {}, controls)["a"]
+        mean, low, high = curve(runs, found, controls, 0.95)
+        spread = found.spread(0.95)
+        ends = mean[-1], low[-1], high[-1]
+        assert ends == pytest.approx((spread.centre, spread.low, spread.high), rel=1e-9)
+        assert ((low < mean) & (mean < high)).all()
+        # Between the slots at which it is found it changes little by little.
+        assert np.abs(np.diff(high - low)).max() < 0.1 * (high - low).max()
 
 
 def test_the_first_controls_count_and_redundant_ones_do_not() -> None:

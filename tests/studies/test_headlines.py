@@ -17,7 +17,7 @@ from edgeopt.studies import Case, find_system, study
 from edgeopt.studies import sentences as words
 from edgeopt.studies.pages.study import pictures_of
 from edgeopt.studies.pictures.overview import drawn
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import counted, number, percent
 from tests.draws import some
 from tests.studies.stopping import SYSTEM, Offers, _fixed, bounding
 from tests.studies.test_impossible_intervals import SMALL, SPANS
@@ -101,7 +101,7 @@ def check(case: Case) -> None:
             assert all(case.entries[name].causal for name in those), one
         if case.constraints:
             for name in those:
-                assert not lost[name] > 0 or number(lost[name], 2) in one, (name, one)
+                assert not lost[name] > 0 or counted(lost[name]) in one, (name, one)
         for low, high in SPANS.findall(one):
             assert low != high, one
         assert not re.search(r"not resolved|for sure|Holm|geometric", one), one
@@ -183,7 +183,7 @@ def test_headlines_over_instances_of_every_system(name: str) -> None:
         for title in named(one, list(titles)):
             row = titles[title]
             assert row.causal
-            assert row.keeps or number(row.violated, 2) in one, one
+            assert row.keeps or counted(row.violated) in one, one
     assert not [one for one in said if CROWNS.search(one)]
     lead = words.lead(result)
     if found.others:

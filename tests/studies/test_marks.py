@@ -33,7 +33,7 @@ from edgeopt.studies.pictures.canvas import (
     svg,
 )
 from edgeopt.studies.pictures.figure import draw
-from edgeopt.studies.wording import number
+from edgeopt.studies.wording import counted, number
 from tests.draws import some
 from tests.studies import test_edr, test_idn, test_oinc, test_tapfinger
 from tests.studies.svg_marks import HAIR, agrees, away, box, numeric, read
@@ -327,7 +327,7 @@ def check_first(
             assert any(abs(p[0] - stroke) < HAIR for p in points), one.title
         if not isnan(one.violated):
             said = [text for text, _, y in panel.texts if top is None or abs(y - top) < 6]
-            assert any(text == number(one.violated, 3) for text in said), (place, said)
+            assert any(text == counted(one.violated) for text in said), (place, said)
         if isfinite(one.ratio.low) and not valued:
             ends = panel.x.of([scale * row[f"{'bound_' * one.bounded}ratio_{end}"]
                                for end in ("low", "high")])  # fmt: skip

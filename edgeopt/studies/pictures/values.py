@@ -110,6 +110,6 @@ VALUE_OVER_TIME = Picture(
     _over_time_title,
     _over_time,
     "Of the first five policies, the value up to the end of each slot; curves end at the values of "
-    "the table. Bands: intervals or, with fewer than ten runs, ranges. Level lines: bounds on the "
-    "value at the end.",
+    "the table. Bands: intervals, at the end those of the table, or ranges of fewer than ten runs. "
+    "Level lines: bounds on the value at the end.",
 )

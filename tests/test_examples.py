@@ -342,6 +342,16 @@ def test_own_ratio_is_that_of_the_proof(printed: Callable[..., str]) -> None:
     assert " is kept; " in regret
 
 
+@pytest.mark.long
+def test_parts_of_a_gap_make_up_the_whole(printed: Callable[..., str]) -> None:
+    found = re.findall(r" (\S+)% \((\S+)% to (\S+)%\)$", printed("parts_of_a_gap"), re.M)
+    reservation, rollout, policy, bound, ahead = (float(one[0]) / 100 for one in found)
+    assert (1 + policy) * (1 + bound) == pytest.approx(1 + rollout, abs=2e-3)
+    assert (1 + ahead) * (1 + rollout) == pytest.approx(1 + reservation, abs=2e-3)
+    assert 0 < rollout < 0.08
+    assert all(float(low) < float(value) < float(high) for value, low, high in found)
+
+
 def test_own_guard_lets_no_task_fail(printed: Callable[..., str]) -> None:
     *table, own, guarded = printed("own_guard").splitlines()
     cells = [line.rsplit(maxsplit=4)[1:] for line in table[1:]]
@@ -357,6 +367,7 @@ def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert examples == {
         "ten_lines", "rounding", "energy_cap", "retraining", "across_clusters",
+        "parts_of_a_gap",
         "own_system", "own_policy", "own_solver", "live_events",
         "cache_online", "long_term_budget", "admit_or_refuse", "leads",
         "short_policy", "own_data", "own_bound",

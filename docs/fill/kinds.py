@@ -20,6 +20,7 @@ QUICK: Final[dict[str, Callable[[Asked], str]]] = {
     "count": claims.count,
     "command": tables.command,
     "commands": tables.commands,
+    "full": tables.full,
     "programs": tables.programs,
     "scoreboard": tables.scoreboard,
     "sliders": tables.sliders,

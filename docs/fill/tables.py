@@ -134,6 +134,32 @@ def programs(asked: Asked) -> str:
     return "\n\n".join(parts)
 
 
+def full(asked: Asked) -> str:
+    """Figures of a paper that were computed once at full size, as their run has stored them."""
+    from edgeopt_papers import cases
+    from edgeopt_papers.figures.report import in_words
+
+    [system] = asked.arguments
+    stored = json.loads((DOCS / "_static" / "full" / f"{system}.json").read_text())
+    whys = {one.what: one.why for figure in cases.figures(system) for one in figure.published}
+    parts = []
+    for figure in stored["figures"]:
+        heading = f"Figure {figure['number']}"
+        rows = [
+            [plain(str(one)) for one in (line["what"], *in_words(line), line["verdict"])]
+            + [plain(whys[line["what"]])]
+            for line in figure["lines"]
+        ]
+        said = f"{figure['jobs']} jobs on the draws {stored['draws']}, at commit "
+        parts += [
+            f"**{heading}: {figure['title']}.**",
+            table(["what", "published", "computed", "verdict", "why"], rows, left=5),
+            f"![{heading}](_static/full/{system}-figure-{figure['number']}.svg)",
+            caption(f"{figure['size']} {said}{stored['commit']}. Bands: ranges of the draws."),
+        ]
+    return "\n\n".join(parts)
+
+
 def scoreboard(asked: Asked) -> str:
     """Offline values of a system, the first policies on every instance, and the front."""
     [system] = asked.arguments

@@ -24,8 +24,10 @@ from edgeopt.online.edr import (
 )
 from edgeopt.online.edr.events import ClosedFrame, Frame
 from edgeopt.online.edr.training import Replay, expected_prices
+from edgeopt.studies.registry import choose, find_system
 from tests.draws import draws
 from tests.edr.cases import Case, cases
+from tests.edr.nets import one_task
 from tests.edr.scenarios import NOTHING, show, step_through, two_sites
 
 if TYPE_CHECKING:
@@ -330,3 +332,29 @@ def test_samples_beyond_those_asked_for_are_chosen_by_seed() -> None:
     ]
     assert (runs[0] == runs[1]).all()
     assert (runs[0] != runs[2]).any()
+
+
+def test_no_policy_is_near_the_best_of_several_in_hindsight_everywhere() -> None:
+    """Two futures of one first frame: a cap of nothing, or rounds at a quarter of the cost.
+
+    Who trains a share s in it pays 2 - s times what Greedy pays in the first, as a missing round
+    costs twice its mean, and 1 + 3 s times what Lyapunov pays in the second: 1.75 in one of them.
+    """
+    quiet = {"requests": np.zeros((2, 1, 2, 1))}
+    capped = one_task([1.0, 1.0], 0, 100).replace(cap=np.array([np.inf, 0.0]), **quiet)
+    cheap = one_task([1.0, 0.25], 0, 100).replace(**quiet)
+    names = ("greedy", "lyapunov", "scenario", "even_rate", "saddle_point", "oasdr")
+    paid: dict[str, list[float]] = {}
+    for entry in choose(find_system("edr"), names):
+        runs = [
+            simulate(EdrEnvironment(one), entry.make(one, {}), rng=0, runs=1)
+            for one in (capped, cheap)
+        ]
+        first = {int(run.rounds[0, 0, 0]) for run in runs}
+        assert len(first) == 1, entry.name
+        share = first.pop() / 100
+        paid[entry.name] = [float(run.total[0]) for run in runs]
+        assert paid[entry.name] == pytest.approx([200 - 100 * share, 25 + 75 * share])
+    assert (paid["greedy"][0], paid["lyapunov"][1]) == pytest.approx((100, 25))
+    worst = [max(a / 100, b / 25) for a, b in paid.values()]
+    assert min(worst) >= 1.75 - 1e-9

@@ -87,6 +87,7 @@ BY_HAND = {
     "tapfinger.scenarios.shared": (1, 0, 0),
     "tapfinger.headline.published": (100 * 2 / 7, 25.05256, 25.05256),
     "tapfinger.tiresias.published": (11.96 - 11.98 / 2, 5.30 - 13.95 / 2, 0),
+    "tapfinger.communication.published": (9.549, 22.4 + 10, 22.4),
 }
 
 

@@ -97,8 +97,9 @@ _END: Final[dict[str, Any]] = {"parameters": "tuned", "frames": max}
 
 
 def _growing(
-    number: str, metric: str, unit: str, caption: str, further: tuple[Published, ...] = ()
-) -> PaperFigure:
+    number: str, metric: str, unit: str, caption: str, why: str,
+    further: tuple[Published, ...] = (),
+) -> PaperFigure:  # fmt: skip
     return PaperFigure(
         number=number,
         title=f"dynamic {metric} over the length of the horizon",
@@ -123,7 +124,8 @@ def _growing(
         ),
         published=[
             Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric),
-                      rule=partial(_sublinear, metric), met="the exponent's interval is below 1"),
+                      rule=partial(_sublinear, metric), met="the exponent's interval is below 1",
+                      why=why),
             *further,
         ],
         caveats=(WEEKS[0], CAVEATS["horizons"], *WEEKS[1:]),
@@ -205,6 +207,27 @@ _CHANGES: Final = {
 }
 
 
+_BELOW: Final = (
+    "The regret falls below zero where training waits for better times than the comparator's even "
+    "rate, and no power of the horizon can be fitted to such values."
+)
+
+_DROWNED: Final = {
+    "group": "Noise is part of what limits most links, as few of them are disturbed.",
+    "none": "Noise alone limits links, so that twenty decibels of it tell.",
+    "per_receiver": "Other sites drown the noise.",
+}
+"""Why the cost follows the noise or does not, by who hears whom."""
+
+_LUCK: Final = {
+    "group": "A frame's band makes rounds dear or cheap, and OFFLINE knows the cheap frames.",
+    "none": "Without others in the band frames are alike, and OFFLINE knows little more.",
+    "per_receiver": "Links are so slow that both leave the same requests unserved, which is most "
+    "of the cost.",
+}
+"""Why the ratio to OFFLINE is another one, by who hears whom."""
+
+
 def _marginal(reuse: str, rows: pd.DataFrame) -> bool:
     """Tell whether the cost changes by 5 % at most."""
     return abs(_CHANGES[reuse](rows).value) <= 0.05
@@ -215,16 +238,21 @@ FIGURES: Final = (
         "4f", "regret", "points",
         "Cost, without late rounds, beyond that of the best plan of every frame for itself that "
         "trains at the even rate; below zero where a policy trains less, or at better times.",
+        _BELOW,
         (
             Published("PROPOSED's regret at the longest horizon", "below GREEDY, OASDR, LYNO",
                       against("regret", BASELINES, **_END),
-                      rule=resolved("regret", BASELINES, **_END)),
+                      rule=resolved("regret", BASELINES, **_END),
+                      why="Late rounds are no part of the regret: who trains less has less of it."),
             Published("PROPOSED's regret against RL's", "below", against("regret", RL, **_END),
-                      rule=resolved("regret", RL, **_END)),
+                      rule=resolved("regret", RL, **_END),
+                      why="Late rounds are no part of the regret."),
         ),
     ),
     _growing("4g", "fit", "rounds",
-             "Norm of the rounds by which tasks lag behind their even rates at the end."),
+             "Norm of the rounds by which tasks lag behind their even rates at the end.",
+             "With a guard on deadlines few rounds are left at any horizon; the fit is 0 or some "
+             "rounds, by the draw."),
     _noise(
         "6", "total cost", ("change", "change of the total cost (%)", 100.0),
         said(
@@ -235,7 +263,7 @@ FIGURES: Final = (
         [
             Published(f"cost at the most noise against the least, where {title}",
                       "varies marginally", _CHANGES[reuse], percent=True,
-                      rule=partial(_marginal, reuse), met="by at most 5 %")
+                      rule=partial(_marginal, reuse), met="by at most 5 %", why=_DROWNED[reuse])
             for reuse, title in _READINGS.items()
         ],
     ),
@@ -248,7 +276,8 @@ FIGURES: Final = (
         ),
         [
             Published(f"{which} ratio, where {title}", value,
-                      overall(how, "ratio", reuse=reuse, parameters="tuned"), rule=CLOSE)
+                      overall(how, "ratio", reuse=reuse, parameters="tuned"), rule=CLOSE,
+                      why=_LUCK[reuse])
             for reuse, title in _READINGS.items()
             for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
         ],

@@ -65,6 +65,9 @@ SIDES: Final = {"tuned": "tuned", "default": "default parameters"}
 
 PANELS: Final = ("parameters", SIDES)
 
+LONGER: Final = 40.0
+"""How many times as long latency objectives are in the second setting of Figure 5; fitted."""
+
 STEPS: Final = 20
 """Steps of a window, and of a distribution of run times."""
 
@@ -125,17 +128,21 @@ def weeks(
     *,
     share: float = 1.0,
     draws: int | None = None,
+    longer: float = 1.0,
     **changes: Any,
 ) -> list[Job]:
-    """List a job for each policy, side and benchmark on the first share of the drawn weeks."""
+    """List a job for each policy, side and benchmark on the first share of the drawn weeks.
+
+    Latency objectives may be a number of times `longer`.
+    """
     from edgeopt.instances.edr.channel import NOISE
 
     own = {"reuse": "group", "noise": NOISE, **(_QUICK if quick else _FULL), "capable_share": 0.25}
     own |= changes
     frames = round(own["frames"] * share)
-    listed = []
+    listed, apart = [], {} if longer == 1.0 else {"longer": longer}
     for draw in range((3 if quick else 5) if draws is None else draws):
-        spec = InstanceSpec.of(week, rng=draw, first=frames, **own)
+        spec = InstanceSpec.of(week, rng=draw, first=frames, **apart, **own)
         sides = {name: parameters(name, own["reuse"]) for name in names}
         for name, side, options in (
             (name, side, options) for name, of in sides.items() for side, options in of.items()
@@ -147,6 +154,7 @@ def weeks(
                 "frames": frames,
                 "reuse": own["reuse"],
                 "noise": own["noise"],
+                **apart,
                 "system": "edr",
                 "instance": spec.fingerprint(),
                 "policy": name,
@@ -168,9 +176,10 @@ def on_both_sides(table: pd.DataFrame) -> pd.DataFrame:
     return both.sort_values("parameters", ascending=False, kind="stable", ignore_index=True)
 
 
-def week(*, first: int, **settings: Any) -> EdrInstance:
-    """Draw an instance and keep its first frames."""
-    return cut(InstanceSpec.of(generate, **settings).instance(), first)
+def week(*, first: int, longer: float = 1.0, **settings: Any) -> EdrInstance:
+    """Draw an instance and keep its first frames, with objectives a number of times longer."""
+    drawn = cut(InstanceSpec.of(generate, **settings).instance(), first)
+    return drawn if longer == 1.0 else drawn.replace(slo=longer * drawn.slo)
 
 
 class _Watched:

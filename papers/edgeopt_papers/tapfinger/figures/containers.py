@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from edgeopt.instances.tapfinger import from_bundled
 from edgeopt.studies.wording import listed, number
+from edgeopt_papers.figures import NOT_COMPARABLE, Published
 from edgeopt_papers.tapfinger.figures.completion import TIMES, completion_figure, mean_range
-from edgeopt_papers.tapfinger.figures.setting import CAVEATS, STATISTICS, TITLES, Setting, standing
+from edgeopt_papers.tapfinger.figures.setting import (
+    CAVEATS,
+    OWN,
+    STATISTICS,
+    TAUGHT,
+    TITLES,
+    Setting,
+    standing,
+)
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN
 from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED
 
@@ -73,9 +82,6 @@ def _takeaway(rows: pd.DataFrame) -> str:
     )
 
 
-_MEANS: Final = {f"{TITLES[name]}, {STATISTICS['mean']}": name for name in CONTAINERS.baselines}
-_LEARNED: Final = f"{LEARNED['tapfinger']}, {STATISTICS['mean']}"
-
 _FIGURE_15 = completion_figure(
     "15", f"measured tasks on three clusters of containers: {TIMES}, and units in use", CONTAINERS,
     use=True,
@@ -86,17 +92,25 @@ FIGURES: Final = (
         _FIGURE_15,
         takeaway=_takeaway,
         published=[
-            replace(
-                line,
-                computed=partial(_range, policy=_MEANS[line.what]),
-                rule=partial(_reached, policy=_MEANS[line.what]),
-                met="within the range",
-            )
-            if line.what in _MEANS
-            else replace(line, computed=partial(_range, policy="imitation"))
-            if line.what == _LEARNED
-            else line
-            for line in _FIGURE_15.published
+            *(
+                Published(
+                    f"{TITLES[name]}, {STATISTICS['mean']}",
+                    _recorded(name),
+                    partial(_range, policy=name),
+                    rule=partial(_reached, policy=name),
+                    met="within the range",
+                    sized=True,
+                )
+                for name in CONTAINERS.baselines
+            ),
+            Published(
+                f"{LEARNED['tapfinger']}, {STATISTICS['mean']}",
+                _recorded(OWN),
+                partial(_range, policy=OWN),
+                rule=NOT_COMPARABLE,
+                why=TAUGHT,
+            ),
+            *_FIGURE_15.published,
         ],
         caption=f"{_FIGURE_15.caption} Thick lines: from the least to the most mean completion "
         "time of a draw.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,16 +20,17 @@ from edgeopt_papers.figures import (
     Estimate,
     InstanceSpec,
     Published,
-    found,
 )
 from edgeopt_papers.figures.aggregates import below, by
+from edgeopt_papers.figures.comparing import compared as paired
+from edgeopt_papers.figures.comparing import saving, with_comparison
 from edgeopt_papers.tapfinger.imitation_runs import SHOWN, SUMMARY, joined, what_ran
 from edgeopt_papers.tapfinger.recorded import LEARNED, RECORDED, Recorded
 from edgeopt_papers.tapfinger.releases import TRAINING, summary
 from edgeopt_papers.texts import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -67,6 +69,9 @@ FOUR: Final = ("mean", "median", "p95", "waiting")
 BOUND: Final = "bound"
 """Stands for a policy in the row of the bound on the mean of all that never change a bundle."""
 
+OWN: Final = "imitation"
+"""Stands for TapFinger."""
+
 FIT: Final = CAVEATS["optimus"]
 _OPEN: Final = (FIT, CAVEATS["slowing"])
 """Why figures of generated tasks may differ."""
@@ -84,9 +89,10 @@ _ABLATIONS: Final = {
 }
 """Trainings of ours, by the setting and the name of the recorded network that lacks a part."""
 
-_TAUGHT: Final = (
-    "Other arrivals, one seed. Ours is smaller, and imitates a scheduler that knows durations."
+TAUGHT: Final = (
+    "Recorded of one draw of tasks. Ours is smaller, and imitates a scheduler that knows durations."
 )
+_USED: Final = "Recorded after tasks that ended have released their units, computed before."
 _LACKS: Final = (
     "Ours imitates on 16 other draws of tasks: median, least and most mean of three trainings."
 )
@@ -147,40 +153,42 @@ class Setting:
         known = policy in self.learned or policy in self.baselines
         return RECORDED[self.recorded, policy.partition("+")[0]] if known else None
 
-    def lines(self, parts: Sequence[str] = FOUR, place: str = "", **at: Any) -> list[Published]:
-        """Compare recorded figures with ours, at a place of the rows that is named `place`.
+    def lines(
+        self, parts: Sequence[str] = FOUR, place: str = "", *,
+        claims: Collection[tuple[str, str]] = (), **at: Any,
+    ) -> list[Published]:  # fmt: skip
+        """Compare what was recorded with ours, at a place of the rows that is named `place`.
 
-        The recorded network is compared with our imitation, and one that lacks a part with ours
-        that lacks it.
+        What was recorded in terms of another policy is compared with what our imitation has in
+        terms of it on the same tasks, but for the `claims`, pairs of a policy and a part. A network
+        that lacks a part is compared with ours that lacks it.
         """
-        why = "Recorded after tasks that ended have released their units, computed before."
-        shown = [
-            Published(
-                f"{TITLES[name]}, {STATISTICS[part]}{place}",
-                getattr(self.recorded_of(name), part),
-                found("value", policy=name, part=part, **at),
-                why="" if part in FOUR else why,
-                rule=CLOSE,
-                sized=True,
-            )
-            for name in self.baselines
-            for part in parts
-        ]
-        taught = []
+        shown: list[Published] = []
         for name in self.learned:
+            own: Any = self.recorded_of(name)
             key = _ABLATIONS.get((self.recorded, name))
-            taught += [
-                Published(
-                    f"{LEARNED[name]}, {STATISTICS[part]}{place}",
-                    getattr(self.recorded_of(name), part),
-                    found("value", policy="imitation", part=part, **at) if key is None
-                    else partial(ablated, key),
-                    why=_TAUGHT if key is None else _LACKS,
-                    rule=NOT_COMPARABLE,
-                )
-                for part in (parts if key is None else ("mean",))
-            ]  # fmt: skip
-        return [*taught, *shown]
+            if key is not None:
+                what = f"{LEARNED[name]}, {STATISTICS['mean']}{place}"
+                shown.append(
+                    Published(what, own.mean, partial(ablated, key), why=_LACKS,
+                              rule=NOT_COMPARABLE)
+                )  # fmt: skip
+                continue
+            for other, part in product(self.baselines, parts):
+                if (other, part) not in claims:
+                    share = 1.0 - getattr(own, part) / getattr(self.recorded_of(other), part)
+                    shown.append(_lead(other, part, share, place, **at))
+        return shown
+
+
+def _lead(other: str, part: str, share: float, place: str = "", **at: Any) -> Published:
+    """Compare how far TapFinger was recorded below another with ours on the same tasks."""
+    noun = STATISTICS[part].partition(" (")[0]
+    return Published(
+        f"TapFinger below {TITLES[other]}, {noun}{place}", share,
+        saving("value", other, part=part, **at), percent=True, rule=CLOSE, sized=part != "mean",
+        why=TAUGHT if part in FOUR else f"{TAUGHT} {_USED}",
+    )  # fmt: skip
 
 
 def ablated(key: str, _rows: pd.DataFrame) -> Estimate:
@@ -239,15 +247,16 @@ def claimed(
         "The published value is TapFinger's. Reservation is not learned, but knows how long tasks "
         "take."
     )
+    ours = _lead(baseline, part, value)
+    if computed is not below:
+        ours = replace(ours, computed=computed("value", OWN, baseline, part=part))
     return [
+        replace(ours, why=" ".join(one for one in (TAUGHT, why) if one)),
         Published(
-            f"{title} {what}", value, computed("value", policy, baseline, part=part), True,
-            " ".join(one for one in (own, why) if one), rule=NOT_COMPARABLE,
-        )
-        for policy, title, own in (
-            ("imitation", "TapFinger", _TAUGHT),
-            ("reservation", "Reservation in its place", planned),
-        )
+            f"Reservation in its place {what}", value,
+            computed("value", "reservation", baseline, part=part), True,
+            " ".join(one for one in (planned, why) if one), rule=NOT_COMPARABLE,
+        ),
     ]  # fmt: skip
 
 
@@ -338,7 +347,19 @@ def unfolded(
         rows += [{**about, "part": part, "slot": slot, "instances": len(group),
                   **mean_columns("value", values, timing=part == "decision_ms")}
                  for part, slot, values in parts]  # fmt: skip
-    return pd.DataFrame(rows)
+    return with_comparison(pd.DataFrame(rows), _leads(tall, by))
+
+
+def _leads(tall: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Compare the imitation, in the place of TapFinger, with the others on the same tasks."""
+    import pandas as pd
+
+    others = [name for name in TITLES if name != OWN]
+    parts = [
+        paired(tall.assign(part=part, value=tall[part]), "value", OWN, others, [*by, "part"])
+        for part in STATISTICS
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def windows(series: Sequence[Any], longest: int, step: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import re
@@ -41,10 +42,7 @@ OF_FUNCTIONS = {"PR01", "PR03"}
 def test_public_name_is_documented(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     target = getattr(importlib.import_module(module), attribute)
-    forbidden = set(ALWAYS)
-    # What a conversion of one quantity takes stands in its summary.
-    if inspect.isfunction(target) and len(inspect.signature(target).parameters) > 1:
-        forbidden |= OF_FUNCTIONS
+    forbidden = ALWAYS | OF_FUNCTIONS if inspect.isfunction(target) else ALWAYS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # By object: a name may be that of a module too.
@@ -126,6 +124,42 @@ def test_mathematics_names_its_source() -> None:
     assert without == []
 
 
+def entries_of(target: object, *sections: str) -> dict[str, str]:
+    """Return what sections of a docstring say, by each of the names that they speak of."""
+    doc = NumpyDocString(inspect.getdoc(target) or "")
+    return {
+        own.strip(" *"): " ".join(entry.desc)
+        for section in sections
+        for entry in doc[section]
+        for own in entry.name.split(",")
+    }
+
+
+def parts_of(target: object) -> list[str]:
+    """Return the fields of a class or the parameters of a function."""
+    if not inspect.isclass(target):
+        return list(inspect.signature(target).parameters)
+    held = dataclasses.fields(target) if dataclasses.is_dataclass(target) else ()
+    parts = [one.name for one in held] or getattr(target, "_fields", ())
+    return [own for own in parts if not own.startswith("_")]
+
+
+def test_fields_parameters_and_returns_are_described() -> None:
+    missing = []
+    for name in NAMES:
+        target = target_of(name)
+        if not (inspect.isclass(target) or inspect.isfunction(target)):
+            continue
+        kinds = target.__mro__ if inspect.isclass(target) else (target,)
+        said = {own for kind in kinds for own in entries_of(kind, "Parameters", "Attributes")}
+        missing += [(name, own) for own in parts_of(target) if own not in said]
+        doc = NumpyDocString(inspect.getdoc(target) or "")
+        silent = target.__annotations__.get("return") in (None, "None")
+        if inspect.isfunction(target) and not silent and not (doc["Returns"] or doc["Yields"]):
+            missing.append((name, "return"))
+    assert missing == []
+
+
 ARRAY = re.compile(r"\b(?:ArrayLike|NDArray|Floats|Ints|Integers|Flags)\b")
 SHAPED = re.compile(r"[Ss]hape|\[[^\]]+\]|\bper\b|\beach\b|[Aa]s in|[Aa]s for")
 """How a description says what shape an array has: itself, entry by entry, or by reference."""
@@ -133,13 +167,7 @@ SHAPED = re.compile(r"[Ss]hape|\[[^\]]+\]|\bper\b|\beach\b|[Aa]s in|[Aa]s for")
 
 def arrays_of(target: object) -> Iterator[tuple[str, str]]:
     """Go through the arrays that a name takes, holds or returns, with what is said of each."""
-    doc = NumpyDocString(inspect.getdoc(target) or "")
-    said = {
-        own.strip(" *"): " ".join(entry.desc)
-        for section in ("Parameters", "Attributes")
-        for entry in doc[section]
-        for own in entry.name.split(",")
-    }
+    said = entries_of(target, "Parameters", "Attributes")
     kinds = reversed(target.__mro__) if inspect.isclass(target) else (target,)
     annotated = {
         own: str(annotation)
@@ -150,6 +178,7 @@ def arrays_of(target: object) -> Iterator[tuple[str, str]]:
         if ARRAY.search(annotation) and "Callable" not in annotation and own in said:
             yield own, said[own]
     if not inspect.isclass(target) and ARRAY.search(annotated.get("return", "")):
+        doc = NumpyDocString(inspect.getdoc(target) or "")
         returned = [" ".join([entry.name, entry.type, *entry.desc]) for entry in doc["Returns"]]
         yield "return", " ".join([*doc["Summary"], *returned])
 

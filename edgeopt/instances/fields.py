@@ -63,6 +63,21 @@ class Usual(NamedTuple):
 class Field:
     """What is declared of a field; see `field`.
 
+    Attributes
+    ----------
+    axes, doc, unit, symbol, above, least, most, message, infinite, of, default, fill, prepare
+        As given to `field`.
+    check, always, first, singleton, broadcastable, missing, ascending, rounds, usual, parts
+        As given to `field`.
+    name, type
+        Name and annotated type, without None.
+    shape
+        Letters of its axes, as in docstrings.
+    empty
+        Whether one of its axes may have no entry.
+    freeze
+        What makes a read-only array of a value; None for what is no array.
+
     Examples
     --------
     >>> from edgeopt.instances import fields_of
@@ -340,6 +355,10 @@ def field(
         Sizes of entries beyond which the instance notes that another unit may be meant.
     parts
         What to do about entries that must be whole and are not.
+
+    Returns
+    -------
+    The declaration, as the value of a field of a `Record`.
 
     Examples
     --------

@@ -56,6 +56,16 @@ def fields_of(record: type[Record]) -> tuple[Field, ...]:
 def rule(method: _Rule) -> _Rule:
     """Mark a method that checks fields together: they are checked in the order of the class.
 
+    Parameters
+    ----------
+    method
+        Raises :class:`~edgeopt.errors.InstanceError` where the rule is broken; its docstring says
+        the rule.
+
+    Returns
+    -------
+    The method.
+
     Examples
     --------
     >>> from edgeopt.errors import InstanceError

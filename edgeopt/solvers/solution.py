@@ -101,6 +101,11 @@ class Quality(Enum):
 class Seconds(NamedTuple):
     """Wall-clock seconds that building the solver's model and solving it took.
 
+    Attributes
+    ----------
+    build, solve
+        To build the model of the solver, and to solve it, s.
+
     Examples
     --------
     >>> import edgeopt

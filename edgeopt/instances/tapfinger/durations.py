@@ -85,6 +85,11 @@ def expected_durations(instance: TapFingerInstance) -> Floats:
 
     It is solved from p = 1 down on an even grid, integrating h as linear between the points.
 
+    Parameters
+    ----------
+    instance
+        The instance.
+
     Returns
     -------
     Slots, shape [N, K, A, B], 0 where the bundle is not allowed; exactly ``instance.duration``
@@ -117,6 +122,11 @@ def shortest_durations(instance: TapFingerInstance) -> Ints:
     They are those of the largest noise in every slot. For with progress p a slot leads to
     :math:`p + g(p)` but for the noise, which is concave in p and above 1 for p = 1: wherever it is
     below 1 it grows with p, so that less progress never leads to more.
+
+    Parameters
+    ----------
+    instance
+        The instance.
 
     Returns
     -------

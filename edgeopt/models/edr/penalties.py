@@ -104,6 +104,11 @@ STEEP = 1e4  # price of an unserved request, in units of the energy of the hungr
 def served_cap(instance: EdrInstance) -> Floats:
     """Return the cap of each frame, raised to what serving alone needs at least, Wh, shape [T].
 
+    Parameters
+    ----------
+    instance
+        The instance.
+
     Returns
     -------
     The caps; infinite where there is none. Training fits where a cap has not been raised.

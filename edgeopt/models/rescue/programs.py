@@ -28,6 +28,11 @@ def p1(instance: RescueInstance) -> Any:
     where :math:`S_l(a) = \Pr(d_l \ge a + 1)`. Variables x exist only inside a task's window, which
     is condition (2f).
 
+    Parameters
+    ----------
+    instance
+        The instance.
+
     Returns
     -------
     A Pyomo `ConcreteModel` with variables ``y[t, j, k, l]`` and ``x[i, t]``, objective ``profit``
@@ -58,6 +63,11 @@ def p1_lp(instance: RescueInstance) -> Any:
        \text{(3b)}\ & \sum_{j,l} \sum_{t' \le t} S_l(t - t')\, y_{jkl}(t')
                       + \sum_{i \in H_k} x_i(t) \le 1 \\
        \text{(3c)}\ & y_{jkl}(t) \ge 0, \qquad \text{(2d), (2e)}
+
+    Parameters
+    ----------
+    instance
+        The instance.
 
     Returns
     -------

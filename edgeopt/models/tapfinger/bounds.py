@@ -193,6 +193,11 @@ def mixed_volumes(instance: TapFingerInstance) -> Ints:
 
     since more progress is never worse; :math:`\sigma` is what switching leaves of a slot.
 
+    Parameters
+    ----------
+    instance
+        The instance.
+
     Returns
     -------
     Volumes, shape [N, K, 2]; the two need not be attained together. A large number where a cluster

@@ -136,6 +136,11 @@ def horizon(problem: SchedulingProblem) -> int:
     start a slot earlier; so the durations of all tasks together are enough. Where a cluster has
     started a task in slot 0 already, L is at least 1.
 
+    Parameters
+    ----------
+    problem
+        The tasks.
+
     Returns
     -------
     Slots; 0 where there is neither a task nor anything that runs.

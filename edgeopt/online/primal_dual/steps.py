@@ -18,6 +18,13 @@ class StepSizes(NamedTuple):
 
     The first has the unit of points squared per cost, the second that of cost per points squared.
 
+    Attributes
+    ----------
+    primal
+        Size :math:`\alpha` of the descent, in units of the point per unit of the gradient.
+    dual
+        Size :math:`\mu` of the ascent, in units of the multipliers per unit of the constraints.
+
     Examples
     --------
     >>> from edgeopt.online.primal_dual import StepSizes

@@ -73,6 +73,11 @@ class Arrival:
 class Placement(NamedTuple):
     """Accept a task: run it now on a server with a profile. Turning it down is None instead.
 
+    Attributes
+    ----------
+    server, profile
+        Where and how it runs.
+
     Examples
     --------
     >>> import numpy as np

@@ -50,6 +50,11 @@ class DecisionProcess:
         Labels of the states and of every decision; by default numbers. `explore` and `from_arrays`
         fill them in.
 
+    Attributes
+    ----------
+    first
+        Where the decisions of each state begin, and their number, shape [states + 1].
+
     Raises
     ------
     InstanceError

@@ -65,6 +65,10 @@ def linear_programs(draw: DrawFn, *, rows: int = 4, columns: int = 4) -> LinearP
     rows, columns
         Largest sizes; there may be no row.
 
+    Returns
+    -------
+    A strategy of hypothesis for programs.
+
     Examples
     --------
     >>> from hypothesis import given, settings
@@ -147,6 +151,10 @@ def fractions_to_round(
     fits
         Whether no fractional entry may outweigh the whole.
 
+    Returns
+    -------
+    A strategy of hypothesis for pairs of fractions and weights.
+
     Examples
     --------
     >>> from hypothesis import given, settings
@@ -186,6 +194,10 @@ def scenarios(draw: DrawFn, environment: Environment[Any, Any, Any, Any, Any, An
     ----------
     environment
         The environment.
+
+    Returns
+    -------
+    A strategy of hypothesis for scenarios of the environment.
 
     Examples
     --------

@@ -43,6 +43,10 @@ def edr_instances(
     capped
         Whether some cap is finite; None leaves it to the draw.
 
+    Returns
+    -------
+    A strategy of hypothesis for instances.
+
     Examples
     --------
     >>> from hypothesis import given, settings

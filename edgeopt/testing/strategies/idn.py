@@ -41,6 +41,10 @@ def idn_instances(
     infinite
         Whether a budget may be infinite.
 
+    Returns
+    -------
+    A strategy of hypothesis for instances.
+
     Examples
     --------
     >>> from hypothesis import given, settings

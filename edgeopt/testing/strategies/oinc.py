@@ -39,6 +39,10 @@ def oinc_instances(
     empty
         Whether there may be no job, or no request.
 
+    Returns
+    -------
+    A strategy of hypothesis for instances.
+
     Examples
     --------
     >>> from hypothesis import given, settings

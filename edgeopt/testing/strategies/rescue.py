@@ -44,6 +44,10 @@ def rescue_instances(
     arrivals, beyond
         As in the instance; None leaves them to the draw.
 
+    Returns
+    -------
+    A strategy of hypothesis for instances.
+
     Examples
     --------
     >>> from hypothesis import given, settings

@@ -50,6 +50,10 @@ def tapfinger_instances(
     combinations
         Most plans, if given: tasks are left out from the end until there are no more, see `plans`.
 
+    Returns
+    -------
+    A strategy of hypothesis for instances.
+
     Examples
     --------
     >>> from hypothesis import given, settings

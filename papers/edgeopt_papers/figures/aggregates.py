@@ -130,6 +130,10 @@ def found(metric: str, **at: Any) -> Callable[[pd.DataFrame], Estimate]:
         Values of other columns that select the row, such as ``policy="oinc"``, or functions of
         the column, such as ``slot=max``.
 
+    Returns
+    -------
+    A function of the rows of a figure.
+
     Examples
     --------
     >>> import pandas
@@ -162,6 +166,10 @@ def lead(metric: str, policy: str, other: str, **at: Any) -> Callable[[pd.DataFr
         Values of the column ``policy``.
     **at
         Values of other columns that select both rows, as in :func:`found`.
+
+    Returns
+    -------
+    A function of the rows of a figure.
 
     Examples
     --------
@@ -382,6 +390,10 @@ def said(pattern: str, **readers: Any) -> Callable[[pd.DataFrame], str]:
         ``{x[oinc]:3}`` takes an entry of :func:`by`, ``{x.title}`` the title of :func:`extreme`.
     **readers
         Readers, or constant values, by name.
+
+    Returns
+    -------
+    A function of the rows of a figure.
 
     Examples
     --------

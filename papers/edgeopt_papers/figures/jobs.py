@@ -164,6 +164,11 @@ def swept(
     **options
         For :func:`simulated`: runs, seed, aggregate, bounded, joint, bounds.
 
+    Returns
+    -------
+    list of Job
+        One for each place, seed and policy.
+
     Examples
     --------
     >>> from edgeopt.instances.rescue import generate

@@ -42,6 +42,17 @@ class Estimate(NamedTuple):
 
     A comparison also says whether a difference is resolved.
 
+    Attributes
+    ----------
+    value
+        The value.
+    low, high
+        Ends of its interval or range.
+    spread
+        Which of them these are.
+    finding
+        Of a comparison, whether a difference is resolved.
+
     Examples
     --------
     >>> import pandas

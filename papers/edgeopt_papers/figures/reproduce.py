@@ -273,6 +273,11 @@ def reproduce(
     figures
         Those of the paper, by default what an installed package has of them.
 
+    Returns
+    -------
+    Reproduction
+        The figures with their rows, and how they compare with what is published.
+
     Raises
     ------
     OptionError

@@ -1,13 +1,16 @@
 """``edgeopt bench``: solvers and policies of anybody on named instances."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from edgeopt.cli import show
 from edgeopt.cli.choose import ForceOption, separated
 from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from edgeopt.collection import Bench
 
 
 def bench(
@@ -31,6 +34,10 @@ def bench(
     instances: Annotated[
         str, typer.Option(help="Instances: s, m, l, all, or names with commas.")
     ] = "s",
+    programs: Annotated[
+        Path | None,
+        typer.Option(help="Folder of MPS, LP and MATLAB files to solve instead of instances."),
+    ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds of an offline problem.")] = 60.0,
     gap: Annotated[
         str, typer.Option(help="Relative gap of an offline problem; several with commas.")
@@ -57,11 +64,11 @@ def bench(
 
     Times are those of this machine: compare them within one run only. `edgeopt bench check FILE`
     examines a submission to the scoreboard, which every run writes for each competitor; its exit
-    code is 0 if nothing is wrong, 1 if something is, and 2 if a file cannot be read.
+    code is 0 if nothing is wrong, 1 if something is, and 2 if a file cannot be read. With
+    --programs, solvers are compared on your own files, and their answers held against each other.
     """
     from edgeopt.collection.compare import carried_out, forecast, planned
-    from edgeopt.studies.wording import counted, duration, number
-    from edgeopt.writing import Folder
+    from edgeopt.studies.wording import duration
 
     if check:
         return _check(check, again=again)
@@ -72,6 +79,17 @@ def bench(
     sets = separated([instances]) or []
     solvers, policies = separated(offline) or [], separated(online) or []
     gaps = [_number(one) for one in separated([gap]) or []]
+    if programs is not None:
+        from edgeopt.collection.programs import bench_programs, programs_in
+
+        _refuse_beside(programs, policies, sets, dry_run)
+        programs_in(programs)
+        folder = _begun(out, force)
+        found = bench_programs(
+            programs, solvers or ["highs"], time_limit=time_limit, gap=gaps, workers=workers,
+            cluster=cluster, store=folder / "jobs",
+        )  # fmt: skip
+        return _told(found, folder, force=force, wide=wide)
     plan = planned(sets, solvers, policies, time_limit, gaps, runs)  # before anything is written
     if dry_run:
         rows = forecast(plan)
@@ -95,13 +113,36 @@ def bench(
             wide=wide,
         )  # fmt: skip
         return 0
+    folder = _begun(out, force)
+    found = carried_out(plan, workers=workers, cluster=cluster, store=folder / "jobs")
+    return _told(found, folder, force=force, wide=wide)
+
+
+def _refuse_beside(programs: Path, policies: list[str], sets: list[str], dry_run: bool) -> None:
+    """Refuse what does not go with a folder of programs."""
+    for option, given in (
+        ("--online", policies), ("--instances", sets != ["s"]), ("--dry-run", dry_run)
+    ):  # fmt: skip
+        if given:
+            raise OptionError(f"{option}: does not go with --programs {programs}")
+
+
+def _begun(out: Path | None, force: bool) -> Path:
+    """Return the folder to write to, which is edgeopt's now."""
+    from edgeopt.writing import Folder
+
     if out is None:
         raise OptionError("--out: name the folder to write to, or give --dry-run")
     Folder(out, "bench", force=force).begin()
+    return out
+
+
+def _told(found: "Bench", out: Path, *, force: bool, wide: bool) -> int:
+    """Save a comparison, print a sentence and a table per group, and what is wrong."""
     from edgeopt.collection.comparison_page import ends_said, sentence
     from edgeopt.studies.progress import at_work
+    from edgeopt.studies.wording import counted, number
 
-    found = carried_out(plan, workers=workers, cluster=cluster, store=out / "jobs")
     with at_work("report"):
         page = found.save(out, force=force)
     for group in found.groups:

@@ -18,10 +18,19 @@ if TYPE_CHECKING:
     from edgeopt.collection.certification import certificate
     from edgeopt.collection.compare import bench
     from edgeopt.collection.comparison import Bench
+    from edgeopt.collection.programs import bench_programs
 
-__all__ = ["Bench", "Entry", "bench", "best", "certificate", "entry", "load", "names", "table"]
+__all__ = [
+    "Bench", "Entry", "bench", "bench_programs", "best", "certificate", "entry", "load", "names",
+    "table",
+]  # fmt: skip
 
 __getattr__ = loaded_later(
     __name__,
-    {"Bench": "comparison", "bench": "compare", "certificate": "certification"},
+    {
+        "Bench": "comparison",
+        "bench": "compare",
+        "bench_programs": "programs",
+        "certificate": "certification",
+    },
 )

@@ -117,12 +117,10 @@ def planned(
     from edgeopt.collection.optima import PROBLEMS
 
     check_real("time_limit", time_limit, "(0, inf)")
-    gaps = [gap] if isinstance(gap, int | float) else listed("gap", gap)
-    for one in gaps:
-        check_real("gap", one, "(0, 1)")
+    gaps = checked_gaps(gap)
     check_whole("runs", runs, 2)
     plan: list[tuple[str, Job]] = []
-    solvers, wanted = _solvers(offline), _listed(online)
+    solvers, wanted = checked_solvers(offline), _listed(online)
     unused = set(wanted)
     several = [row_of(name) for name in chosen(instances)]
     _refuse_homeless(wanted, {row["system"] for row in several})
@@ -171,12 +169,21 @@ def _listed(given: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(several))
 
 
-def _solvers(offline: Iterable[str]) -> list[str]:
+def checked_gaps(gap: float | Iterable[float]) -> list[float]:
+    """Return relative gaps, one or several given."""
+    gaps: list[float] = [gap] if isinstance(gap, int | float) else listed("gap", gap)
+    for one in gaps:
+        check_real("gap", one, "(0, 1)")
+    return gaps
+
+
+def checked_solvers(offline: Iterable[str], *, own: bool = True) -> list[str]:
+    """Return names of solvers that are installed, and of the project's own way where it counts."""
     from edgeopt.collection.optima import AUTO
     from edgeopt.solvers.registry import backends
 
     several = _listed(offline)
-    known = [AUTO, *(backend.name for backend in backends() if backend.installed)]
+    known = [AUTO] * own + [backend.name for backend in backends() if backend.installed]
     for name in several:
         if name not in known:
             raise OptionError(f"solver {name!r} is not installed; there are {', '.join(known)}")

@@ -72,6 +72,8 @@ class Bench:
         Scenarios on which policies are compared.
     certificates
         JSON documents that prove what is better than all known results, by instance and solver.
+    folder
+        Folder whose programs were solved, see `bench_programs`; empty for named instances.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class Bench:
     targets: tuple[float, ...]
     runs: int = 0
     certificates: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    folder: str = ""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -169,9 +172,8 @@ class Bench:
         ]
         if of_solvers(name):
             rows = [measures.shifted_mean(row, self.shift) for row in rows]
-        made = pd.DataFrame(rows, names, columns=["mean", "low", "high"])
-        if not of_solvers(name):  # the mean of a gap is at least 0
-            made = made.clip(lower=0.0)
+        # Neither the mean of a gap nor that of times is below 0.
+        made = pd.DataFrame(rows, names, columns=["mean", "low", "high"]).clip(lower=0.0)
         made["spread"] = [spread.kind for spread in spreads]
         made["violated"] = group.violated.mean(axis=1)
         made["failures"] = (~np.isfinite(figure)).sum(axis=1)
@@ -195,8 +197,8 @@ class Bench:
     def save(self, out: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write tables, the profile, a page, and a submission per competitor to a folder.
 
-        They are ``results.csv``, ``gaps.csv``, ``profile.svg``, ``index.html`` and
-        ``submissions/NAME.json``.
+        They are ``results.csv``, ``gaps.csv``, ``profile.svg``, ``index.html`` and, of named
+        instances, ``submissions/NAME.json``.
 
         Parameters
         ----------

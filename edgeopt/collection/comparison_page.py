@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -24,7 +25,6 @@ from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -56,11 +56,12 @@ def write(found: Bench, out: str | os.PathLike[str], *, force: bool) -> Path:
     folder.write("gaps.csv", pd.concat(gaps, names=["group", "competitor"]).to_csv())
     drawing = svg(figure(found))
     folder.write("profile.svg", standalone_svg(drawing, _heading(found)))
-    kept = Folder(folder.path / "submissions", "bench", force=force)
-    kept.begin()
-    for competitor, submitted in submissions(found).items():
-        content = json.dumps(submitted, indent=1, allow_nan=False)
-        kept.write(f"{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
+    if not found.folder:
+        kept = Folder(folder.path / "submissions", "bench", force=force)
+        kept.begin()
+        for competitor, submitted in submissions(found).items():
+            content = json.dumps(submitted, indent=1, allow_nan=False)
+            kept.write(f"{re.sub('[^A-Za-z0-9+._-]', '_', competitor)}.json", content)
     return folder.write("index.html", _page(found, drawing))
 
 
@@ -161,7 +162,12 @@ def _page(found: Bench, drawing: str) -> str:
     kinds = {of_solvers(name) for name in _drawn(found)}
     caption = " ".join(said for solvers, said in _CAPTIONS.items() if solvers in kinds)
     return render(
-        "bench.html.j2", heading=_heading(found), groups=groups, svg=shown, caption=caption
+        "bench.html.j2",
+        heading=_heading(found),
+        groups=groups,
+        svg=shown,
+        caption=caption,
+        files=bool(found.folder),
     )
 
 
@@ -172,7 +178,10 @@ _CAPTIONS: Final = {
 
 
 def _heading(found: Bench) -> str:
-    return f"Comparison on {plural(found.results['instance'].nunique(), 'named instance')}"
+    count = found.results["instance"].nunique()
+    if found.folder:
+        return f"Comparison on {plural(count, 'program')} of {Path(found.folder).resolve().name}"
+    return f"Comparison on {plural(count, 'named instance')}"
 
 
 def sentence(found: Bench, name: str) -> str:
@@ -182,6 +191,11 @@ def sentence(found: Bench, name: str) -> str:
     mean = number(first["mean"])
     value = f"time of {mean} s" if of_solvers(name) else f"mean gap to bound of {mean}"
     alone = "" if str(first["place"]) == "1" else f"; place {first['place']} of {len(ranking)}"
+    if found.folder:
+        others = found.results["instance"].nunique() - len(found.group(name).instances)
+        programs = plural(len(found.group(name).instances), "program")
+        left_out = f" ({plural(others, 'other')} not taken by all)" if others else ""
+        count = f"{programs}{left_out}"
     return f"{name}, {count}: {ranking.index[0]} comes first, with a {value}{alone}."
 
 

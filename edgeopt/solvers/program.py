@@ -396,7 +396,10 @@ class LinearProgram:
         Parameters
         ----------
         path
-            File to read, ending in ``.mps`` or ``.lp``, or in either and ``.gz``.
+            File to read, ending in ``.mps`` or ``.lp``, or in either and ``.gz``; or in ``.mat``: a
+            quadratic program with P, q, r, A, l and u in MATLAB's format, which stands for the
+            minimum of x'Px/2 + q'x + r over l <= Ax <= u, where last rows of A that are the
+            identity are bounds of the columns.
 
         Returns
         -------

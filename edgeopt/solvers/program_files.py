@@ -1,4 +1,4 @@
-"""LinearProgram from and to MPS and LP text files: what a program is must be read, or refused.
+"""LinearProgram from and to files, MPS and LP: what a program is must be read, or refused.
 
 HiGHS reads both formats as well, but drops what it does not understand: entries that are no
 numbers, the second of two entries, constants in rows, small coefficients. What it reads is the
@@ -13,22 +13,24 @@ import json
 import re
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import numpy as np
 from scipy import sparse
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.solvers.draft import Source
 from edgeopt.solvers.lp_format import read_lp
 from edgeopt.solvers.mps_format import other_side, read_mps, span_between
+from edgeopt.solvers.program import LinearProgram
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numpy.typing import NDArray
+
     from edgeopt.solvers.labels import Labels
-    from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.quadratic import ConvexMatrix
 
 # In the LP format a name must look neither like a number (1e5, .5, e3) nor like a section. Many
@@ -41,11 +43,17 @@ _RESERVED = re.compile(
 )
 
 
+SUFFIXES: Final = (".mps", ".mps.gz", ".lp", ".lp.gz", ".mat")
+"""How the names of files end that `read_program` reads."""
+
+
 def read_program(path: str | Path) -> LinearProgram:
-    """Read a program from ``.mps`` or ``.lp``, packed by gzip if ``.gz`` follows."""
+    """Read a program from ``.mps`` or ``.lp``, packed by gzip if ``.gz`` follows, or ``.mat``."""
     target = Path(path)
     names = [part.lower() for part in target.suffixes]
     suffix = names[-2] if names[-1:] == [".gz"] and len(names) > 1 else "".join(names[-1:])
+    if suffix == ".mat":
+        return _read_matlab(target)
     if suffix not in (".mps", ".lp"):
         rule = f"cannot tell the format of {target.name!r}; it must end in .mps, .lp or with .gz"
         raise OptionError(rule)
@@ -53,6 +61,43 @@ def read_program(path: str | Path) -> LinearProgram:
     if suffix == ".mps":
         return read_mps(source)
     return read_lp(source)
+
+
+def _read_matlab(path: Path) -> LinearProgram:
+    r"""Read a quadratic program from a file of MATLAB with P, q, r, A, l and u.
+
+    It is the minimum of :math:`\tfrac12 x^\top P x + q^\top x + r` over :math:`l \le A x \le u`.
+    Where the last rows of A are the identity, they are bounds of the columns.
+    """
+    from scipy.io import loadmat
+
+    try:
+        found = loadmat(path)
+    # What is no such file raises errors of many types.
+    except Exception as failure:
+        raise InputError(str(path), f"cannot be read as a MATLAB file: {failure}") from None
+    for name in "PqrAlu":
+        if name not in found:
+            raise InputError(str(path), f"there is no {name}; it must hold P, q, r, A, l and u")
+    cost, low, high = (_vector(found[name]) for name in "qlu")
+    # Files keep small whole numbers in types in which sums would overflow.
+    matrix = sparse.csr_array(found["A"], dtype=float)
+    lower: Any = -np.inf
+    upper: Any = np.inf
+    columns = len(cost)
+    rows = matrix.shape[0] - columns
+    if rows >= 0 and (matrix[rows:] != sparse.eye_array(columns, format="csr")).nnz == 0:
+        matrix, lower, upper = matrix[:rows], low[rows:], high[rows:]
+        low, high = low[:rows], high[:rows]
+    return LinearProgram(
+        cost, matrix, low, high, lower, upper,
+        offset=float(_vector(found["r"]).sum()), quadratic=found["P"],
+    )  # fmt: skip
+
+
+def _vector(value: Any) -> NDArray[np.float64]:
+    dense = value.toarray() if sparse.issparse(value) else value
+    return np.asarray(dense, dtype=float).ravel()
 
 
 def write_program(program: LinearProgram, path: str | Path) -> Path:

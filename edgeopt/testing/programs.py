@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
-from scipy import sparse
-from scipy.io import loadmat
 
 import edgeopt
 from edgeopt.errors import CertificateError, EdgeOptError, InputError, OptionError
@@ -24,6 +22,7 @@ from edgeopt.representation import compact_repr
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.exact_proofs import infeasibility_certificate
 from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.program_files import SUFFIXES
 from edgeopt.solvers.registry import DEFAULTS, Backend, Kind, backends, find_backend, kind_of
 from edgeopt.solvers.solution import Quality, Status, recomputed_objective
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
@@ -34,7 +33,7 @@ from edgeopt.writing import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from edgeopt.solvers.solution import Solution
 
@@ -59,9 +58,6 @@ LIST: Final = "optima.csv"
 COLUMNS: Final = ("set", "name", "status", "objective")
 """Columns of the list that are needed."""
 
-MATLAB: Final = ".mat"
-SUFFIXES: Final = (".mps.gz", ".mps", ".lp.gz", ".lp", MATLAB)
-
 
 @dataclass(frozen=True)
 class Known:
@@ -82,7 +78,7 @@ class Known:
         for suffix in SUFFIXES:
             file = self.path.with_name(self.path.name + suffix)
             if file.is_file():
-                return _quadratic(file) if suffix == MATLAB else LinearProgram.read(file)
+                return LinearProgram.read(file)
         raise InputError(str(self.path), f"no file of this name ends in {', '.join(SUFFIXES)}")
 
 
@@ -119,41 +115,6 @@ def _known(path: Path, line: int, row: Mapping[str, str | None]) -> Known:
         if not np.isfinite(optimum):
             raise InputError(where, "objective must be finite", value=repr(objective))
     return Known(group, name, path.parent / group / name, optimum)
-
-
-def _quadratic(path: Path) -> LinearProgram:
-    r"""Read a quadratic program from a file of MATLAB with P, q, r, A, l and u.
-
-    It is the minimum of :math:`\tfrac12 x^\top P x + q^\top x + r` over :math:`l \le A x \le u`.
-    Where the last rows of A are the identity, they are bounds of the columns.
-    """
-    try:
-        found = loadmat(path)
-    # What is no such file raises errors of many types.
-    except Exception as failure:
-        raise InputError(str(path), f"cannot be read as a MATLAB file: {failure}") from None
-    for name in "PqrAlu":
-        if name not in found:
-            raise InputError(str(path), f"there is no {name}; it must hold P, q, r, A, l and u")
-    cost, low, high = (_vector(found[name]) for name in "qlu")
-    # Files keep small whole numbers in types in which sums would overflow.
-    matrix = sparse.csr_array(found["A"], dtype=float)
-    lower: Any = -np.inf
-    upper: Any = np.inf
-    columns = len(cost)
-    rows = matrix.shape[0] - columns
-    if rows >= 0 and (matrix[rows:] != sparse.eye_array(columns, format="csr")).nnz == 0:
-        matrix, lower, upper = matrix[:rows], low[rows:], high[rows:]
-        low, high = low[:rows], high[:rows]
-    return LinearProgram(
-        cost, matrix, low, high, lower, upper,
-        offset=float(_vector(found["r"]).sum()), quadratic=found["P"],
-    )  # fmt: skip
-
-
-def _vector(value: Any) -> NDArray[np.float64]:
-    dense = value.toarray() if sparse.issparse(value) else value
-    return np.asarray(dense, dtype=float).ravel()
 
 
 Verdict: TypeAlias = Literal["proven", "right", "wrong point", "false", "none", "error"]

@@ -193,7 +193,7 @@ def test_errors_are_kept(folder: Path, monkeypatch: Any) -> None:
     report = check_programs(folder, plain, sets=["linear", "curved"])
     assert [one.verdict for one in report.programs] == ["none", "none"]
     missing, kind = (one.text for one in report.programs)
-    assert "no file of this name ends in .mps.gz" in missing
+    assert "no file of this name ends in .mps, .mps.gz" in missing
     assert kind.startswith("ProblemTypeError: plain does not take a convex quadratic program")
     monkeypatch.setattr(verdicts, "solve", lambda *_, **__: 1 / 0)
     report = check_programs(folder, plain, sets=["curved"])

@@ -118,6 +118,9 @@ _TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxy
 
 _SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
 
+_AT_VERTICES: Final = ("GLOP",)
+"""Simplex methods, which end with no gap: a wider one must not loosen what satisfies a row."""
+
 ITERATIONS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "OSQP": {"max_iter": 1_000_000, "polishing": True},
@@ -151,6 +154,8 @@ def translate(solver: str, request: Request) -> dict[str, Any]:
         if value is None or (argument == "threads" and solver in _SINGLE_THREADED and value == 1):
             continue
         if argument == "gap" and argument not in names:
+            if solver in _AT_VERTICES:
+                continue
             argument = "tolerance"
         if argument not in names:
             raise OptionError(f"{solver} through CVXPY has no {argument}; leave it out")

@@ -246,11 +246,10 @@ def serve(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from edgeopt.instances.idn import small
     >>> from edgeopt.online.idn import serve
     >>> instance = small(1)
-    >>> everywhere = np.ones_like(instance.repository)
+    >>> everywhere = instance.repository | True
     >>> alone = serve(instance, instance.requests[0], instance.repository)
     >>> helped = serve(instance, instance.requests[0], everywhere)
     >>> round(alone.cost, 1), round(helped.cost, 1)
@@ -366,7 +365,6 @@ class Outcome(NamedTuple):
     >>> environment = IdnEnvironment(small(1))
     >>> [scenario] = environment.scenarios(np.random.default_rng(0), 1)
     >>> episode = environment.episode(scenario)
-    >>> slot = episode.observe()
     >>> outcome = episode.act(environment.instance.repository)
     >>> outcome.requests, outcome.cost
     (array([1, 5, 1, 2]), 62.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from edgeopt.cli.main import run
-from edgeopt.writing import MARKER
+from edgeopt.writing.folders import MARKER
 from tests.draws import some
 from tests.studies.conftest import offering as offering
 

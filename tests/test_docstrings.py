@@ -58,7 +58,7 @@ def test_every_subpackage_has_its_page() -> None:
 PUBLIC = ROOT / "docs" / "api" / "names.txt"
 """The reviewed list of public names: whoever adds or takes one changes it too."""
 
-MOST = 573
+MOST = 572
 """Public names that a newcomer can still survey."""
 
 

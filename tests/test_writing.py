@@ -20,7 +20,8 @@ from edgeopt.errors import OptionError, OutputError
 from edgeopt.instances.rescue import generate
 from edgeopt.solvers import LinearProgram
 from edgeopt.studies.sweeps import Store
-from edgeopt.writing import MARKER, Folder, atomic_write, checked_name, target_of, write_file
+from edgeopt.writing import Folder, atomic_write, checked_name, target_of, write_file
+from edgeopt.writing.folders import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

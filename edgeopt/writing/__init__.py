@@ -8,10 +8,9 @@ edgeopt. Drafts of killed processes are removed by the next process that writes 
 from __future__ import annotations
 
 from edgeopt.writing.files import atomic_write, printable, target_of, write_file
-from edgeopt.writing.folders import MARKER, Folder, checked_name
+from edgeopt.writing.folders import Folder, checked_name
 
 __all__ = [
-    "MARKER",
     "Folder",
     "atomic_write",
     "checked_name",

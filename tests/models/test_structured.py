@@ -133,27 +133,28 @@ def test_columns_that_enter_on_the_way_lead_to_the_optimum(seed, monkeypatch):
     assert done["iterations"] <= 3 * reference["iterations"]
 
 
-@pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
-def test_a_sample_of_devices_asks_for_most_of_the_columns(arrivals, monkeypatch):
+@pytest.mark.parametrize(
+    ("arrivals", "forbid"),
+    every(2, [("exclusive", False), ("exclusive", True), ("independent", True),
+              ("independent", False)], rows=True),
+)  # fmt: skip
+def test_a_sample_of_devices_asks_for_most_of_the_columns(arrivals, forbid, monkeypatch):
     monkeypatch.setattr(master_module, "SAMPLE", 8)
     instance = generate(servers=3, devices=40, profiles=4, horizon=40, reserved=8, beyond="drop")
     instance = instance.replace(arrivals=arrivals)
-    for forbid in (False, True):
-        problem = P1Relaxation(instance, forbid)
-        small = master_module.sampled(problem)
-        assert small.instance.devices == 8
-        raised, given = (one.arrival.sum(axis=1) for one in (small.instance, instance))
-        assert raised == pytest.approx(given, rel=1e-9)
-        assert np.isclose(
-            small.instance.expected_profit[:, -1], instance.expected_profit[:, -1]
-        ).all()
-        plan = solve_p1_lp(instance, method="columns", forbid_unsafe=forbid)
-        direct = solve_p1_lp(instance, method="direct", forbid_unsafe=forbid)
-        assert plan.gap <= 1e-6
-        assert plan.bound == pytest.approx(direct.bound, rel=2e-6)
-        assert plan.solution.options["columns"] < every_column(problem).size / 2
-        bound, _ = master_module.near_columns(problem, direct.duals.occupancy, 2)
-        assert bound.value == pytest.approx(direct.bound, rel=1e-9)
+    problem = P1Relaxation(instance, forbid)
+    small = master_module.sampled(problem)
+    assert small.instance.devices == 8
+    raised, given = (one.arrival.sum(axis=1) for one in (small.instance, instance))
+    assert raised == pytest.approx(given, rel=1e-9)
+    assert np.isclose(small.instance.expected_profit[:, -1], instance.expected_profit[:, -1]).all()
+    plan = solve_p1_lp(instance, method="columns", forbid_unsafe=forbid)
+    direct = solve_p1_lp(instance, method="direct", forbid_unsafe=forbid)
+    assert plan.gap <= 1e-6
+    assert plan.bound == pytest.approx(direct.bound, rel=2e-6)
+    assert plan.solution.options["columns"] < every_column(problem).size / 2
+    bound, _ = master_module.near_columns(problem, direct.duals.occupancy, 2)
+    assert bound.value == pytest.approx(direct.bound, rel=1e-9)
 
 
 def test_a_profit_model_needs_no_matrix_of_profits():

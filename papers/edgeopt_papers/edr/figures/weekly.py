@@ -199,7 +199,7 @@ _WHY: Final[dict[str, dict[str, str]]] = {
 }
 """Why values of Figure 5 may differ, by setting."""
 
-_WIDE: Final = {**SIDES, "longer": "tuned, longer objectives"}
+_WIDE: Final = {**SIDES, "longer": "longer objectives"}
 
 
 def _with_longer(quick: bool) -> list[Job]:
@@ -249,7 +249,7 @@ _FIGURE_5 = PaperFigure(
     percent=("served_share",),
     draw=partial(
         bars,
-        metrics={"relative": "efficiency in terms of OFFLINE"},
+        metrics={"relative": "times OFFLINE's"},
         titles=TITLES,
         panels=("parameters", _WIDE),
         published={

@@ -6,10 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from edgeopt_papers.edr.figures import PAPER_FIGURES
 from edgeopt_papers.edr.figures.growth import cut, lost
-from edgeopt_papers.edr.figures.weeks import BEHIND, OWN, SIDES, global_loss, on_both_sides
+from edgeopt_papers.edr.figures.weeks import (
+    _QUICK as QUICK,
+)
+from edgeopt_papers.edr.figures.weeks import (
+    BEHIND,
+    LONGER,
+    OWN,
+    SIDES,
+    global_loss,
+    on_both_sides,
+    week,
+)
 from edgeopt_papers.edr.losses import loss_after, measured
 from edgeopt_papers.edr.tuning import TUNING
 from edgeopt_papers.figures import reproduce
@@ -28,8 +40,6 @@ from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.sweeps import run_jobs
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from edgeopt.instances.edr import EdrInstance
 
 BY_NUMBER = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
@@ -299,3 +309,28 @@ def test_a_quick_run_is_complete() -> None:
     assert times["slot"].is_monotonic_increasing
     assert [line["computed"] for line in outcome.lines] == [times["frame", 1.0], times["slot", 1.0]]
     assert outcome.paper_figure.takeaway(outcome.rows).count("all within") == 2
+
+
+def test_every_judged_statement_has_a_reason_of_its_own() -> None:
+    judged = [one for figure in PAPER_FIGURES for one in figure.published if one.rule is not None]
+    assert [one.what for one in judged if not one.why] == []
+
+
+def test_longer_objectives_change_nothing_else_that_is_drawn(weeks: pd.DataFrame) -> None:
+    setting: dict[str, Any] = {"rng": 1, "first": 24, **QUICK, "capable_share": 0.25}
+    short, long = week(**setting), week(**setting, longer=LONGER)
+    assert long == short.replace(slo=LONGER * short.slo)
+    jobs = [one for one in BY_NUMBER["5"].jobs(True) if "longer" in one.identity]
+    assert {(one.identity["policy"], one.identity["parameters"]) for one in jobs} == {
+        *((name, "tuned") for name in (OWN, "oasdr", "lyapunov", "greedy", "scenario")),
+        *((name, "default") for name in ("rl", "offline")),
+    }
+    few = [one for one in jobs if one.identity["policy"] in (OWN, "greedy", "offline")]
+    longer = run_jobs(few, progress=False)
+    both = pd.concat([weeks.assign(longer=np.nan), longer], ignore_index=True)
+    rows = where(rows_of("5", both), parameters="longer").set_index("policy")
+    per_draw = longer.pivot(index="draw", columns="policy", values="efficiency")
+    ratio = (per_draw["greedy"] / per_draw["offline"]).mean()
+    assert rows.loc["greedy", "relative"] == pytest.approx(ratio)
+    drawn_too = where(rows_of("5", both), parameters="tuned").set_index("policy")
+    assert rows.loc["greedy", "relative"] < 0.7 * drawn_too.loc["greedy", "relative"]

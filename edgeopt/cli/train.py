@@ -116,7 +116,7 @@ def _live(
             if seed not in done:
                 values.clear()
             done[seed] = int(row["updates"] or 0)
-            name = next(one for one in row if one not in ("updates", "seconds"))
+            name = next(one for one in row if one not in ("updates", "steps", "seconds"))
             value = row[name]
             values.append(math.nan if value is None else value)
             bar.update(

@@ -34,7 +34,7 @@ RESUME: Final = "resume.safetensors"
 """The file with what is needed to go on: weights, optimiser, buffers, generators."""
 
 Row = dict[str, float | None]
-"""An evaluation: the updates before it, and figures."""
+"""An evaluation: the updates before it, their gradient steps, and figures."""
 
 
 class Learner(Protocol):
@@ -48,6 +48,9 @@ class Learner(Protocol):
         The figure of an evaluation by which the best weights are chosen.
     sense
         Whether it is to be small, ``"min"``, or large, ``"max"``.
+    steps
+        Gradient steps of the policy so far, for a learner whose updates take several; without it,
+        each update counts as one.
 
     Examples
     --------
@@ -77,7 +80,7 @@ class Learner(Protocol):
     sense: Literal["min", "max"]
 
     def update(self) -> None:
-        """Do one update of the schedule."""
+        """Do one update: a turn of playing and learning, of which the schedule has a number."""
 
     def evaluate(self) -> Mapping[str, float]:
         """Return figures on validation seeds; leaves all generators of training as they were."""
@@ -105,7 +108,8 @@ class Training:
     checkpoint
         The weights of the best evaluation, with the whole curve.
     rows
-        The evaluations, each with ``updates``, ``seconds`` of processor time, and figures.
+        The evaluations, each with ``updates``, gradient ``steps``, ``seconds`` of processor time,
+        and figures.
     figure
         Name of the figure by which evaluations are judged.
     path
@@ -274,7 +278,10 @@ def _evaluate(learner: Learner, progress: _Progress, report: Callable[[Row], Non
     began = time.process_time()
     found = {name: finite(value) for name, value in learner.evaluate().items()}
     progress.seconds += time.process_time() - began
-    row: Row = {"updates": progress.done, "seconds": progress.seconds, **found}
+    row: Row = {
+        "updates": progress.done, "steps": getattr(learner, "steps", progress.done),
+        "seconds": progress.seconds, **found,
+    }  # fmt: skip
     progress.rows.append(row)
     value = found[learner.figure]
     sign = 1.0 if learner.sense == "max" else -1.0

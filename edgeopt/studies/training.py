@@ -1,4 +1,4 @@
-"""Training a learner from several seeds: the curve over the updates, beside policies and bounds."""
+"""Training a learner from several seeds: its curve over gradient steps, beside others' figures."""
 
 from __future__ import annotations
 
@@ -56,15 +56,16 @@ class Trainings:
         import pandas as pd
 
         tables = [
-            {int(row["updates"] or 0): row[one.figure] for row in one.rows}
+            {int(row["updates"] or 0): (row[one.figure], row["steps"]) for row in one.rows}
             for one in self.by_seed.values()
         ]
         shared = sorted(set.intersection(*(set(table) for table in tables)))
         rows = []
         for updates in shared:
-            values = np.array([table[updates] for table in tables], dtype=float)
+            values, steps = np.array([table[updates] for table in tables], dtype=float).T
             columns = mean_columns("figure", values)
-            rows.append({"updates": updates, "instances": len(values), **columns})
+            counted = {"updates": updates, "steps": steps.mean(), "instances": len(values)}
+            rows.append(counted | columns)
         return pd.DataFrame(rows)
 
     def sentence(self) -> str:
@@ -76,13 +77,15 @@ class Trainings:
         seconds = max(one.seconds for one in self.by_seed.values())
         seeds = len(self.by_seed)
         done = max(one.checkpoint.updates for one in self.by_seed.values())
+        steps = max(int(one.rows[-1]["steps"] or 0) for one in self.by_seed.values())
+        taken = "" if steps == done else f", {plural(steps, 'gradient step')}"
         most, each = (
             ("at most ", f"for each of {seeds} seeds") if seeds > 1 else ("", "from 1 seed")
         )
         heading = uncapitalised(self.entry.heading)
         said = (
-            f"After {plural(done, 'update')} and {most}{duration(seconds)} of processor time "
-            f"{each}, {self.entry.title} has with the weights that are kept, those after "
+            f"After {plural(done, 'update')}{taken} and {most}{duration(seconds)} of processor "
+            f"time {each}, {self.entry.title} has with the weights that are kept, those after "
             f"{listed([str(one) for one in after])}, on the validation seeds, which chose them: "
             f"{heading} {number(kept['figure'], 4)}" + (f" ({spread})" if spread else "")
         )
@@ -172,11 +175,11 @@ def write(result: Trainings, folder: Folder) -> None:
 
 def _drawn(result: Trainings, curve: pd.DataFrame) -> Curves:
     """Describe the band over the seeds, and a line for every other policy and bound."""
-    title, x = result.entry.title, curve["updates"]
+    title, x = result.entry.title, curve["steps"]
     style = styles([title, *result.references])
     low, high = curve["figure_low"], curve["figure_high"]
     return Curves(
-        "updates",
+        "gradient steps",
         uncapitalised(result.entry.heading),
         [
             Curve(title, x, curve["figure"], *style[title][:2], low=low, high=high),

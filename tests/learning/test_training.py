@@ -40,6 +40,22 @@ def test_same_seed_same_bytes_and_others_differ(tmp_path):
     assert files[0] == files[1] != files[2]
 
 
+def test_updates_of_several_gradient_steps_count_them(tmp_path):
+    class Twice(Bandit):
+        """One whose updates take two gradient steps."""
+
+        steps = 0
+
+        def update(self):
+            super().update()
+            self.steps += 2
+
+    for made, each in ((Bandit(0), 1), (Twice(0), 2)):
+        found = train(made, tmp_path / str(each), updates=40, every=20)
+        assert [row["steps"] for row in found.rows] == [0, 20 * each, 40 * each]
+        assert [row["steps"] for row in found.checkpoint.curve] == [0, 20 * each, 40 * each]
+
+
 def test_the_best_weights_are_kept(tmp_path):
     class Falling(Bandit):
         """One whose figure gets worse."""

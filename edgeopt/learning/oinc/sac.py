@@ -20,6 +20,7 @@ from edgeopt.learning.networks import (
     by_row,
     masked_log_softmax,
     mean_over,
+    set_rate,
     soft_actor_loss,
     soft_update,
     soft_value,
@@ -28,11 +29,12 @@ from edgeopt.learning.networks import (
 )
 from edgeopt.learning.oinc.credit import (
     Credit,
+    Latencies,
+    best_latencies,
     closed_latencies,
     credits,
     expected_cost,
     level_latencies,
-    roots_of,
 )
 from edgeopt.learning.oinc.insertion import measured
 from edgeopt.learning.oinc.published import RATE, choices, inputs_of, names_of, planned
@@ -50,8 +52,17 @@ if TYPE_CHECKING:
 TARGETS: Final = 0.005
 """How far targets move towards critics in an update."""
 
-CAPACITY: Final = 100_000
-"""Slots that are kept."""
+CAPACITY: Final = 10_000
+"""Slots that are kept; older ones were played by another policy, which critics would learn."""
+
+LEAST: Final = 0.1
+"""Part of the step size that is left at the end of its fall in the second half of a training."""
+
+CLOSE: Final = 1.0 + 1e-9
+"""Latency over objective that still counts as met, as in plans."""
+
+CRITICS: Final = ("first", "second")
+"""Names of the critics."""
 
 Method = Literal["sampled", "exact"]
 """Whether the actor learns from critics, or from its expected latencies, objectives left out."""
@@ -91,9 +102,10 @@ class SacLearner(NetworkLearner):
         updates: int,
         rooms: Rooms | None = None,
         held_out: int = LATER,
-        hidden: Sequence[int] = (1024, 512),
-        rate: float = 3e-4,
-        batch: int = 256,
+        hidden: Sequence[int] = (128, 128),
+        rate: float = 1e-3,
+        batch: int = 128,
+        played: int = 64,
         discount: float = 0.0,
         temperature: float = 0.1,
         method: Method = "sampled",
@@ -106,18 +118,20 @@ class SacLearner(NetworkLearner):
         check_real("discount", discount, "[0, 1)")
         check_real("temperature", temperature, "[0, inf)")
         check_whole("levels", levels, 1)
+        check_whole("played", played, 1)
         check_choice("method", method, get_args(Method))
         if method == "exact" and shares != "exact":
             raise OptionError('method = "exact": needs shares = "exact"')
         if discount and credit != "global":
             raise OptionError(f"credit = {credit!r}: needs discount = 0")
         super().__init__(seed, updates)
-        self.batch, self.discount, self.temperature = batch, discount, temperature
+        self.batch, self.played, self.rate = batch, played, rate
+        self.discount, self.temperature = discount, temperature
         self.method, self.credit, self.shares = method, credit, shares
         self.settings = {
-            "hidden": list(hidden), "rate": rate, "batch": batch, "discount": discount,
-            "temperature": temperature, "method": method, "credit": credit, "shares": shares,
-            "levels": levels,
+            "hidden": list(hidden), "rate": rate, "batch": batch, "played": played,
+            "discount": discount, "temperature": temperature, "method": method, "credit": credit,
+            "shares": shares, "levels": levels,
         }  # fmt: skip
         self.rooms = scenario() if rooms is None else rooms
         self.instance = self.rooms.instance
@@ -126,26 +140,34 @@ class SacLearner(NetworkLearner):
         allowed = np.zeros((devices, len(kinds), max(kinds)), np.bool_)
         for kind, count in enumerate(kinds):
             allowed[:, kind, :count] = True
-        self.kinds = len(kinds)
-        self.allowed = torch.from_numpy(allowed.reshape(-1, max(kinds)))
-        layers = (2 * devices + sites, *hidden, self.allowed.numel())
+        self.kinds, self.shape = len(kinds), (devices * len(kinds), max(kinds))
+        held = torch.from_numpy(allowed.reshape(self.shape))
+        self.allowed = None if held.all() else held
+        layers = (2 * devices + sites, *hidden, devices * len(kinds) * max(kinds))
         self.networks = torch.nn.ModuleDict(
             {name: Perceptron(layers) for name in ("actor", "first", "second")}
         )
-        self.targets = torch.nn.ModuleDict(
-            {name: Perceptron(layers) for name in ("first", "second")}
-        )
+        self.nets = {"networks": self.networks}
+        # Without a discount nothing asks for the value of the next state.
+        self.targets = {name: Perceptron(layers) for name in CRITICS} if discount else {}
         for name, target in self.targets.items():
             target.load_state_dict(self.networks[name].state_dict())
-        self.optimisers = {
-            name: torch.optim.Adam(network.parameters(), rate)
-            for name, network in self.networks.items()
-        }
-        self.nets = {"networks": self.networks, "targets": self.targets}
+            self.nets[name] = target
+        adam = torch.optim.Adam(self.networks.parameters(), rate, fused=True)
+        self.optimisers = {"networks": adam}
         self.buffer = ReplayBuffer(CAPACITY)
         self.stores = {"buffer": self.buffer}
         self.slots, self.validation = later(self.rooms, held_out)
         self.training = self.rooms.busy[self.rooms.busy < self.slots[0]]
+        self.mask = self.instance.active
+        shape = (2, self.instance.slots, devices, sites)
+        self.slo, self.times = np.full(shape[1:3], np.inf), np.zeros(shape)
+        self.asked = np.zeros((self.instance.slots, 2 * devices), np.float32)
+        for slot in self.rooms.busy:
+            whole = self.rooms.requests(int(slot))
+            self.slo[slot, whole.device] = whole.slo
+            self.times[:, slot, whole.device] = whole.transmission, whole.computation
+            self.asked[slot] = self.inputs(slot, np.empty(0))
 
     # --- inputs and outputs ------------------------------------------------------------------
 
@@ -158,115 +180,106 @@ class SacLearner(NetworkLearner):
 
     def heads(self, network: Any, inputs: Any) -> Any:
         """Return the outputs of a network by head and choice, [B, H, A]."""
-        return network(inputs).unflatten(-1, self.allowed.shape)
+        return network(inputs).unflatten(-1, self.shape)
 
     def log_policy(self, inputs: Any) -> Any:
         """Return log-probabilities of the choices of every head, [B, H, A]."""
         return masked_log_softmax(self.heads(self.networks["actor"], inputs), self.allowed)
 
-    def counting(self, slots: Any) -> Any:
+    def counting(self, slots: Any) -> NDArray[np.bool_]:
         """Return which heads count: those of devices with a request, [B, H]."""
-        return torch.from_numpy(np.repeat(self.instance.active[slots], self.kinds, axis=-1))
+        return np.repeat(self.mask[slots], self.kinds, axis=-1)
 
-    def outcome(self, slot: int, room: Floats, action: Any) -> Floats:
-        """Return what the requests of a slot are credited with."""
-        problem = self.rooms.requests(slot).with_reserved(1.0 - room)
-        chosen = action.reshape(-1, self.kinds)[problem.device]
+    def outcomes(self, slots: Any, rooms: Floats, action: NDArray[np.int64]) -> Floats:
+        """Return what the devices are credited with in slots, [B, I]."""
+        chosen = action.reshape(len(slots), -1, self.kinds)
+        row, device = np.arange(len(slots))[:, None], np.arange(self.instance.devices)
+        site, active, count = chosen[..., 0], self.mask[slots], self.mask[slots].sum(axis=-1)
+        slo = self.slo[slots]
+        if self.shares == "exact" and self.credit != "difference":
+            latency = np.zeros(site.shape)
+            best_latencies(self.times[:, slots], slo, site, rooms, active, latency)
+            return credits(Latencies(latency, latency), slo * CLOSE, self.credit, count)
+        sending, computing = self.times[:, slots[:, None], device, site]
+        computing = computing / rooms[row, site]
         if self.shares == "exact":
-            found = closed_latencies(problem, chosen[:, 0])
+            found = closed_latencies(np.sqrt(sending), np.sqrt(computing), site)
         else:
-            found = level_latencies(problem, chosen[:, 0], chosen[:, 1] + 1, chosen[:, 2] + 1)
-        return credits(found, problem.slo, self.credit)
+            alone = np.where(active, site, -1)
+            found = level_latencies(
+                sending, computing, alone, chosen[..., 1] + 1, chosen[..., 2] + 1
+            )
+        return credits(found, slo, self.credit, count)
 
     # --- training ----------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Play a batch of slots, and learn from as many that were played."""
+        """Take a gradient step, for which critics have played slots and learn from more of them."""
         if self.method == "exact":
-            step(self.optimisers["actor"], self.expected())
-            self.done += 1
-            return
-        self._play()
-        left = max(1.0 - self.done / self.updates, 0.0)
-        held = self.buffer.sample(self.batch, self.rng)
-        rows = {name: torch.from_numpy(part) for name, part in held.items()}
-        critics, actor = self.losses(rows, self.temperature * left)
-        for name, loss in critics.items():
-            step(self.optimisers[name], loss)
-            soft_update(self.targets[name], self.networks[name], TARGETS)
-        step(self.optimisers["actor"], actor())
+            step(self.optimisers["networks"], self.expected())
+        else:
+            self._play()
+            left = max(1.0 - self.done / self.updates, 0.0)
+            set_rate(self.optimisers["networks"], self.rate * max(min(2.0 * left, 1.0), LEAST))
+            held = self.buffer.sample(self.batch, self.rng)
+            rows = {name: torch.from_numpy(part) for name, part in held.items()}
+            step(self.optimisers["networks"], sum(self.losses(rows, self.temperature * left)))
+            for name, target in self.targets.items():
+                soft_update(target, self.networks[name], TARGETS)
         self.done += 1
 
-    def losses(self, rows: Mapping[str, Any], temperature: float) -> tuple[dict[str, Any], Any]:
-        """Return the losses of the critics, and a function that gives that of the actor."""
+    def losses(self, rows: Mapping[str, Any], temperature: float) -> tuple[Any, Any, Any]:
+        """Return the losses of both critics and of the actor; none depends on another's network."""
         inputs, mask, target = rows["inputs"], rows["mask"], rows["reward"]
         if self.discount:
             with torch.no_grad():
                 after = rows["next"]
-                first, second = (self.heads(self.targets[one], after) for one in self.targets)
+                first, second = (self.heads(one, after) for one in self.targets.values())
                 target = critic_target(
                     target, self.discount, self.log_policy(after), first, second, temperature,
                     rows["next_mask"],
                 )  # fmt: skip
-        critics = {
-            name: factored_loss(
-                self.heads(self.networks[name], inputs), rows["action"], target, mask
-            )
-            for name in ("first", "second")
-        }
-
-        def actor() -> Any:
-            """Return the loss of the actor, with critics as they are by then."""
-            with torch.no_grad():
-                first, second = (self.heads(self.networks[one], inputs) for one in critics)
-            return soft_actor_loss(self.log_policy(inputs), first, second, temperature, mask)
-
-        return critics, actor
+        one, other = (self.heads(self.networks[name], inputs) for name in CRITICS)
+        first, second = (factored_loss(q, rows["action"], target, mask) for q in (one, other))
+        actor = soft_actor_loss(self.log_policy(inputs), one, other, temperature, mask)
+        return first, second, actor
 
     def expected(self) -> Any:
         """Return the expected latency of a request in drawn slots, objectives left out."""
-        slots, _, rooms, inputs = self._drawn()
-        p = self.log_policy(inputs).exp()
-        total = torch.zeros(())
-        for row, (slot, room) in enumerate(zip(slots, rooms, strict=True)):
-            problem = self.rooms.requests(int(slot)).with_reserved(1.0 - room)
-            roots = [torch.from_numpy(root.astype(np.float32)) for root in roots_of(problem)]
-            total = (
-                total
-                + expected_cost(p[row, torch.tensor(problem.device)], roots) / problem.requests
-            )
-        return total / len(slots)
+        slots, _, rooms, inputs = self._drawn(self.batch)
+        p = self.log_policy(torch.from_numpy(inputs)).exp()
+        times = self.times[:, slots]
+        times[1] /= rooms[:, None]
+        roots = torch.from_numpy(np.sqrt(times).astype(np.float32))
+        count = torch.from_numpy(self.mask[slots].sum(axis=1))
+        return (expected_cost(p, roots) / count).mean()
 
-    def _drawn(self) -> tuple[Any, Any, list[Floats], Any]:
+    def _drawn(self, count: int) -> tuple[Any, Any, Floats, NDArray[np.float32]]:
         """Draw slots, those after them, CPU that is left, and give inputs."""
-        chosen = self.rng.integers(len(self.training) - 1, size=self.batch)
+        chosen = self.rng.integers(len(self.training) - 1, size=count)
         slots, following = self.training[chosen], self.training[chosen + 1]
-        rooms = [self.rooms.room(self.rng) for _ in slots]
-        inputs = np.stack([self.inputs(*one) for one in zip(slots, rooms, strict=True)])
-        return slots, following, rooms, torch.from_numpy(inputs)
+        rooms = self.rooms.many(self.rng, count)
+        return slots, following, rooms, self._seen(slots, rooms)
+
+    def _seen(self, slots: Any, rooms: Floats) -> NDArray[np.float32]:
+        return np.concatenate([self.asked[slots], rooms], axis=1, dtype=np.float32)
 
     def _play(self) -> None:
         """Draw slots, sample choices, and keep what came of them."""
-        slots, following, rooms, inputs = self._drawn()
+        slots, following, rooms, inputs = self._drawn(self.played)
         with torch.no_grad():
-            p = self.log_policy(inputs).exp()
-        flat = torch.multinomial(p.flatten(0, 1), 1, generator=self.generator)
-        action = flat.view(len(slots), -1).numpy()
-        mask = self.counting(slots).numpy()
-        reward = np.zeros(mask.shape, np.float32)
-        for row, (slot, room) in enumerate(zip(slots, rooms, strict=True)):
-            reward[row, mask[row]] = np.repeat(
-                self.outcome(int(slot), room, action[row]), self.kinds
-            )
-        together = reward.max(axis=1, where=mask, initial=-np.inf)
+            p = self.log_policy(torch.from_numpy(inputs)).exp().numpy()
+        up_to = p.cumsum(axis=-1)
+        level = self.rng.random((*up_to.shape[:2], 1)) * up_to[..., -1:]
+        action = (up_to[..., :-1] <= level).sum(axis=-1)
+        found = self.outcomes(slots, rooms, action).astype(np.float32)
         rows = {
-            "inputs": inputs.numpy(), "action": action, "mask": mask,
-            "reward": together if self.credit == "global" else reward,
+            "inputs": inputs, "action": action, "mask": self.counting(slots),
+            "reward": found[:, 0] if self.credit == "global" else found.repeat(self.kinds, axis=1),
         }  # fmt: skip
         if self.discount:
-            after = [self.rooms.room(self.rng) for _ in following]
-            seen = [self.inputs(*one) for one in zip(following, after, strict=True)]
-            rows |= {"next": np.stack(seen), "next_mask": self.counting(following).numpy()}
+            after = self.rooms.many(self.rng, self.played)
+            rows |= {"next": self._seen(following, after), "next_mask": self.counting(following)}
         self.buffer.add(rows)
 
     # --- what the loop of training asks ----------------------------------------------------------

@@ -156,6 +156,13 @@ class Rooms:
         room: Floats = self.left[rng.integers(len(self.left))]
         return rng.uniform(LEAST, 1.0, room.size) if rng.random() < self.even else room
 
+    def many(self, rng: np.random.Generator, count: int) -> Floats:
+        """Draw as many such shares at once, shape [count, J]."""
+        room = self.left[rng.integers(len(self.left), size=count)]
+        even = rng.random(count) < self.even
+        room[even] = rng.uniform(LEAST, 1.0, room[even].shape)
+        return room
+
     def requests(self, slot: int) -> SlotProblem:
         """Return the requests of a slot, with all CPU."""
         found = self._requests.get(slot)

@@ -161,6 +161,11 @@ class Imitation(Common):
         self.buffer = ReplayBuffer(LABELLED)
         self.stores = {"runs": self.runs, "buffer": self.buffer}
 
+    @property
+    def steps(self) -> int:
+        """Gradient steps so far."""
+        return PASSES * self.done
+
     def update(self) -> None:
         """Visit rounds, label them, and learn from some of all that are kept."""
         P = self.runs.seen.node.shape[2]

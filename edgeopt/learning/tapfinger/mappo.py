@@ -261,10 +261,9 @@ class Mappo(Common):
     def evaluate(self) -> dict[str, float]:
         """Return the mean flow time on validation instances, and how the training stands.
 
-        That is what the critic explains of the variance of returns, and rounds and gradient steps
-        of the actor so far.
+        That is what the critic explains of the variance of returns, and the rounds so far.
         """
-        found = {"explained": self.explained, "rounds": self.rounds, "steps": self.steps}
+        found = {"explained": self.explained, "rounds": self.rounds}
         return super().evaluate() | found
 
     def about(self) -> dict[str, Any]:

@@ -66,8 +66,8 @@ LEARNERS: Final = tuple(
         (
             "sac-d",
             "Published learner (SAC-D)",
-            150,
-            15,
+            12_000,
+            500,
             {"method": ("sampled", "exact"), "credit": ("global", "own", "difference")},
         ),
     )

@@ -50,20 +50,25 @@ def test_learning_curves_are_those_of_the_package() -> None:
     two = learned.FIGURE_2
     rows = two.rows(whole)
     series = whole[(whole["slots"] == learning.LATER) & (whole["policy"] != learning.NINE)]
-    own = rows[rows["policy"] == "insertion"].sort_values("episodes")
-    for row in own.to_dict("records"):
-        at = series["policy"].eq("insertion") & series["episodes"].eq(row["episodes"])
-        assert at.sum() == learning.SEEDS
-        assert row["reward"] == pytest.approx(np.mean(series["reward"][at]))
+    for name in learning.LEARNED:
+        own = rows[rows["policy"] == name].sort_values("steps")
+        for row in own.to_dict("records"):
+            at = series["policy"].eq(name) & series["steps"].eq(row["steps"])
+            assert at.sum() == learning.SEEDS
+            assert row["reward"] == pytest.approx(np.mean(series["reward"][at]))
+        assert f"{own['reward'].iloc[-1]:.3f}" in two.takeaway(rows)
+    # The printed reward is learnt: past what answers requests by prices, in minutes.
+    last = series[series["policy"].eq("sac-d") & series["steps"].eq(series["steps"].max())]
+    assert last["seconds"].max() < 600.0
+    assert np.median(last["reward"]) > series["reward"][series["policy"].eq("liu")].item()
     assert set(series["policy"]) == {*learning.LEARNED, *learning.FIXED}
     for name in learning.FIXED:
-        assert rows["episodes"][rows["policy"] == name].max() == series["episodes"].max()
+        assert rows["steps"][rows["policy"] == name].max() == series["steps"].max()
     reward = rows.groupby("policy")["reward"].last()
     assert reward["bound"] > reward["near"] > reward["greedy"] > reward["liu"] > reward["random"]
     for row in whole[whole["policy"] == "greedy"].itertuples():
         assert row.ahead == 0.0
     assert reward["bound"] > reward["first-fit"] > reward["random"]
-    assert f"{own['reward'].iloc[-1]:.3f}" in two.takeaway(rows)
     last = rows.groupby("policy").last()
     for figure, metric in ((two, "reward"), (learned.FIGURE_3, "latency")):
         said = figure.takeaway(rows)
@@ -79,12 +84,16 @@ def test_slots_of_an_instance_are_no_independent_repetitions() -> None:
         return [SimpleNamespace(latency=np.array([one]), met=np.array([True])) for one in latency]
 
     greedy = np.full(480, 0.4)
-    found = learning.Point.of("mine", 0, "duty .9", 0.0, plans(own), plans(greedy))
+    found = learning.Point.of(
+        "mine", 0, "duty .9", learning.NEVER_TRAINED, plans(own), plans(greedy)
+    )
     each = 0.4 - own.reshape(12, 40).mean(axis=1)
     ends = stats.t.interval(0.95, 11, each.mean(), stats.sem(each))
     assert (found.low, found.high) == pytest.approx(ends)
     assert found.ahead == pytest.approx(0.4 - own.mean())
-    one = learning.Point.of("mine", 0, learning.LATER, 0.0, plans(own), plans(greedy))
+    one = learning.Point.of(
+        "mine", 0, learning.LATER, learning.NEVER_TRAINED, plans(own), plans(greedy)
+    )
     assert one.ahead == pytest.approx(found.ahead)
     assert np.isnan([one.low, one.high]).all()
 

@@ -48,6 +48,9 @@ LATER: Final = "curves"
 """The slots of the curves; others are those of `OTHERS`."""
 
 
+NEVER_TRAINED: Final[tuple[int, float, float]] = (0, 0.0, 0.0)
+"""Steps, episodes and seconds of what does not learn."""
+
 NEVER: Final = 1e3
 """What a refused request would count with, s; no plan here refuses any."""
 
@@ -61,8 +64,9 @@ class Point(NamedTuple):
         The learner and its seed; a policy that does not learn has the seed 0.
     slots
         Those that it is evaluated on, and that no learner was trained on.
-    episodes
-        Slots it had learnt from, in terms of 200.
+    steps, episodes, seconds
+        Gradient steps of the policy before, slots that it had played, in terms of 200, and
+        processor time with evaluations.
     reward, latency, requests_met
         Mean reward of the slots, mean latency, s, and share in time.
     ahead, low, high
@@ -73,7 +77,9 @@ class Point(NamedTuple):
     policy: str
     seed: int
     slots: str
+    steps: int
     episodes: float
+    seconds: float
     reward: float
     latency: float
     requests_met: float
@@ -82,9 +88,12 @@ class Point(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, name: str, seed: int, slots: str, episodes: float, plans: Sequence[Any],
-           greedy: Sequence[Any]) -> Point:  # fmt: skip
-        """Return the row of plans, beside those of Greedy for the same slots."""
+    def of(cls, name: str, seed: int, slots: str, after: tuple[int, float, float],
+           plans: Sequence[Any], greedy: Sequence[Any]) -> Point:  # fmt: skip
+        """Return the row of plans, beside those of Greedy for the same slots.
+
+        `after` has steps, episodes and seconds.
+        """
         from edgeopt.bounds import spread
         from edgeopt.learning.oinc.insertion import measured, reward_of
         from edgeopt.learning.oinc.slots import EACH
@@ -94,9 +103,11 @@ class Point(NamedTuple):
         )
         each = apart.size if slots == LATER else EACH
         found = spread(apart.reshape(-1, each).mean(axis=1), nature="signed")
+        steps, episodes, seconds = after
+        own = measured(plans)
         return cls(
-            name, seed, slots, episodes, **measured(plans), ahead=found.centre, low=found.low,
-            high=found.high,
+            name, seed, slots, steps, episodes, seconds, own["reward"], own["latency"],
+            own["requests_met"], ahead=found.centre, low=found.low, high=found.high,
         )  # fmt: skip
 
 
@@ -144,12 +155,16 @@ def fixed_points() -> list[Point]:
             "liu": [Liu().answer(None, one)[0] for one in slots],
             "random": [evaluate(one, rng.integers(one.sites, size=one.requests)) for one in slots],
         }
-        found += [Point.of(name, 0, kind, 0.0, own, greedy) for name, own in plans.items()]
+        found += [
+            Point.of(name, 0, kind, NEVER_TRAINED, own, greedy) for name, own in plans.items()
+        ]
         least = np.array([least_latency(one, NEVER) for one in slots])
         count = np.array([one.requests for one in slots])
         reward, latency = -float(np.mean(least / count)), float(least.sum() / count.sum())
         ahead = reward - measured(greedy)["reward"]
-        found.append(Point("bound", 0, kind, 0.0, reward, latency, 1.0, ahead, np.nan, np.nan))
+        found.append(
+            Point("bound", 0, kind, *NEVER_TRAINED, reward, latency, 1.0, ahead, np.nan, np.nan)
+        )
     return found
 
 
@@ -170,16 +185,18 @@ def curve_points(name: str, seed: int, folder: Path, updates: int | None = None)
     made: Any = entry.make(seed=seed, updates=planned, **options)
     rows = train(made, folder, updates=planned, every=min(entry.every, planned)).rows
     against = measured(greedily(slots))["reward"]
+    played = int(made.batch if name == "insertion" else made.played)
 
-    def episodes(row: Row) -> float:
-        return float(row["updates"] or 0) * int(made.batch) / EPISODE
+    def after(row: Row) -> tuple[int, float, float]:
+        steps = int(row["steps"] or 0)
+        return steps, steps * played / EPISODE, round(row["seconds"] or 0.0, 1)
 
     found = []
     for row in rows:
         reward, latency, met = (float(row[one] or 0.0) for one in FIGURES)
         ahead = reward - against
         found.append(
-            Point(name, seed, LATER, episodes(row), reward, latency, met, ahead, np.nan, np.nan)
+            Point(name, seed, LATER, *after(row), reward, latency, met, ahead, np.nan, np.nan)
         )
     if name != "insertion":
         return found
@@ -189,7 +206,7 @@ def curve_points(name: str, seed: int, folder: Path, updates: int | None = None)
         for kind in kinds():
             own, rng = tested(kind), np.random.default_rng(seed)
             plans = [actor.answer(3.0, one, rng)[0] for one in own]
-            point = Point.of(title, seed, kind, episodes(rows[-1]), plans, greedily(own))
+            point = Point.of(title, seed, kind, after(rows[-1]), plans, greedily(own))
             if samples == 1 and kind == LATER:
                 found[-1] = point
             else:
@@ -211,7 +228,7 @@ def points(folder: Path) -> pd.DataFrame:
 CURVES: Final = Release(
     name="oinc-curves",
     path=Path(__file__).with_name("curves.csv"),
-    command="edgeopt reproduce oinc --figure 2 --train",
+    command="make learners NAMES=oinc-curves",
     make=points,
 )
 """The curves, and how they are made."""

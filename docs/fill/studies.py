@@ -182,6 +182,9 @@ def _outcome(asked: Asked, system: str, kind: str, number: str, outcome: Any) ->
     lines = outcome.lines
     more = [name for name in ("setting", "verdict", "why") if any(line[name] for line in lines)]
     rows = [[line["what"], *in_words(line), *(line[name] for name in more)] for line in lines]
+    for row, line, before in zip(rows[1:], lines[1:], lines, strict=False):
+        if more[-1:] == ["why"] and line["why"] == before["why"]:
+            row[-1] = ""
     parts = [f"**{plain(f'{paper_figure.heading}: {paper_figure.title}.')}**"]
     if rows:
         cells = [[plain(str(one)) for one in row] for row in rows]

@@ -86,7 +86,7 @@ class Published:
     percent
         Whether the value is a share, shown as a percentage.
     why
-        Why both may differ, beyond the caveats of the whole figure.
+        Why both may differ, beyond the caveats of the whole figure, or a reader of it.
     rule
         When both agree. A number says how far from the published one the computed one may be, as a
         share of it; a published number inside the interval of the computed one agrees too, and one
@@ -126,7 +126,7 @@ class Published:
     value: float | str
     computed: Callable[[pd.DataFrame], Estimate | float | str]
     percent: bool = False
-    why: str = ""
+    why: str | Callable[[pd.DataFrame], str] = ""
     rule: float | str | Callable[[pd.DataFrame], bool | None] | None = None
     met: str = ""
     setting: str = ""
@@ -197,6 +197,8 @@ class PaperFigure:
         Columns that are shares, shown as percentages.
     caption
         What the axes and marks mean; what bands and small print are over drawn instances is added.
+    leads
+        Whether a page begins with the main finding, before it counts what agrees.
     series
         A table that training made and that comes with the package, in place of jobs, or beside
         them: then `rows` is given the table of the jobs and this one.
@@ -234,6 +236,7 @@ class PaperFigure:
     caveats: Sequence[str | Callable[[bool], str]] = ()
     percent: Sequence[str] = ()
     caption: str = ""
+    leads: bool = False
     series: Release | None = None
 
     def __post_init__(self) -> None:

@@ -179,6 +179,24 @@ def test_numbers_are_found_as_people_type_them() -> None:
         reproduce(SYSTEM)
 
 
+def test_a_page_begins_with_the_findings_that_lead(tmp_path: Path) -> None:
+    first = replace(PAPER_FIGURE, number="4", leads=True, takeaway=lambda rows: "The sign turns")
+    result = reproduce(SYSTEM, figures=[PAPER_FIGURE, first], progress=False)
+    page = result.page(tmp_path / "page").read_text()
+    before, _, _ = page.partition(str(result.verdict))
+    assert "The sign turns." in before
+    assert "At most" not in before
+
+
+def test_a_reason_may_be_read_from_the_rows() -> None:
+    why = said("At most {top:g} s.", top=lambda rows: rows["value"].max())
+    line = replace(PAPER_FIGURE.published[0], why=why)
+    [outcome] = reproduce(
+        SYSTEM, figures=[replace(PAPER_FIGURE, published=[line])], progress=False
+    ).outcomes
+    assert outcome.lines[0]["why"] == f"At most {outcome.rows['value'].max():g} s."
+
+
 def test_a_figure_needs_caveats_and_a_number_of_its_own() -> None:
     with pytest.raises(OptionError, match="may differ"):
         replace(PAPER_FIGURE, caveats=())

@@ -108,6 +108,7 @@ def _draw_left(rows: pd.DataFrame) -> Figure:
 
 
 _UNUSED: Final = found("unused", sweep="over", over=0.1)
+_GAPS: Final = found("gaps", sweep="over", over=0.1)
 _FEW: Final = found("fragmentation", sweep="tasks", tasks=min)
 _MANY: Final = found("fragmentation", sweep="tasks", tasks=max)
 
@@ -127,16 +128,18 @@ FIGURE_1 = PaperFigure(
         "With 10\N{NO-BREAK SPACE}% over-provisioning {unused:0%} of all resources stay unused, "
         "{gaps:0%} as gaps; from 6 to 36 reserved tasks fragmentation goes from {few:.2f} to "
         "{many:.2f}",
-        unused=_UNUSED, gaps=found("gaps", sweep="over", over=0.1), few=_FEW, many=_MANY,
+        unused=_UNUSED, gaps=_GAPS, few=_FEW, many=_MANY,
     ),
     published=[
         Published(
-            "unused resources at 10 % over-provisioning", 0.30, _UNUSED, percent=True, rule=CLOSE
+            "unused resources at 10 % over-provisioning", 0.30, _UNUSED, percent=True, rule=CLOSE,
+            why=said(CAVEATS["why"]["unused"], gaps=_GAPS),
         ),
         Published(
             "fragmentation over the number of reserved tasks", "escalates rapidly",
             said("{few:.2f} with 6 tasks, {many:.2f} with 36", few=_FEW, many=_MANY),
             rule=lambda rows: _MANY(rows).value >= 2.0 * _FEW(rows).value, met="at least twofold",
+            why=said(CAVEATS["why"]["fragmentation"], few=_FEW),
         ),
     ],
     caveats=CAVEATS["figure 1"],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.studies.conftest import Plans
 
 SIZES = {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8}
-KEEPING = ["infida+", "infida+fill", "olag", "olag+forwarded", "sg"]
+KEEPING = ["portfolio", "infida+", "infida+fill", "olag", "olag+forwarded", "sg"]
 
 
 @pytest.fixture(scope="module")

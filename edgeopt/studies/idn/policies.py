@@ -142,6 +142,9 @@ def _olag(name: str, title: str, *, default: bool = False, **options: Any) -> Po
 
 
 POLICIES = (
+    PolicyEntry(
+        "portfolio", "Portfolio", made(_ONLINE, "Portfolio"), edition="improved", default=True
+    ),
     PolicyEntry("infida+", "INFIDA+", _recommended, edition="improved", default=True),
     _infida("infida", "INFIDA", default=True),
     _infida("infida+common", "INFIDA, common coins", coins="common"),

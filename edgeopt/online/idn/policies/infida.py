@@ -359,12 +359,13 @@ class Infida:
 
     @classmethod
     def recommended(cls, label: str = "INFIDA+") -> Infida:
-        """Return the options that do best within the budgets, for demand that may move.
+        """Return options that keep the budgets, for demand that may move and accuracy that counts.
 
         Useful pairs, common coins, budgets filled by what is there already, shared credit, and
         steps along gradients that are forgotten within some hundred slots. No share of the best
         gain is proven for them; ``residual="reserve"`` or ``"half"`` with ``ascent="mirror"`` has
-        a proof.
+        a proof. Where accuracy counts little ``Infida(residual="fill")`` gains more, and where
+        requests enter everywhere `Olag` may; `Portfolio` chooses among them slot by slot.
 
         Parameters
         ----------

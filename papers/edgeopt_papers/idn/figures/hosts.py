@@ -116,7 +116,9 @@ _STATEMENTS: Final = (
     Statement("5a", "small models (0 to 18) per node, alpha 3", "a considerable amount",
               "at least 3 copies", within(partial(_small, 3.0), 3.0, np.inf), ""),
     Statement("5b", "small models (0 to 18) per node, alpha 4", "rarely",
-              "at most 1 copy", within(partial(_small, 4.0), 0.0, 1.0), ""),
+              "at most 1 copy", within(partial(_small, 4.0), 0.0, 1.0), "",
+              why="About one copy, by draw a tenth of a copy more or less: the limit of one is "
+              "ours, as the paper shades its figure and gives no number."),
     Statement("5c", "small models (0 to 20) per node, alpha 5", "none in practice",
               "at most 0.5 copies", within(partial(_small, 5.0), 0.0, 0.5), ""),
     Statement("5c", "accurate models (21 to 29) per node, alpha 5", "multiple replicas",

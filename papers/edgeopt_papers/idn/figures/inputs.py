@@ -81,9 +81,9 @@ TABLE_II = PaperFigure(
 )  # fmt: skip
 
 
-def shares(popularity: str, quick: bool) -> Mapping[str, list[list[float]]]:
+def shares(popularity: str) -> Mapping[str, list[list[float]]]:
     """Return the share of each task in the requests of each slot."""
-    instance = spec(quick, 0, topology=1, popularity=popularity).instance()
+    instance = spec(0, topology=1, popularity=popularity).instance()
     requests = instance.requests @ np.eye(instance.tasks)[instance.request_task]
     return {"share": (requests / requests.sum(axis=1, keepdims=True)).tolist()}
 
@@ -99,7 +99,7 @@ _MOST: Final = overall("max", "share", popularity="fixed")
 FIGURE_4 = PaperFigure(
     number="4",
     title="popularity of the tasks over time",
-    jobs=lambda quick: evaluated(shares, {"popularity": PROFILES}, quick=quick),
+    jobs=lambda _quick: evaluated(shares, {"popularity": PROFILES}),
     rows=partial(unrolled, lists=["share"], step=["slot", "task"], keep=["popularity"]),
     columns={"popularity": "Popularity", "slot": "Slot", "task": "Task", "share": "Share"},
     percent=("share",),

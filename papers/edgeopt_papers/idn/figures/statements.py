@@ -179,7 +179,7 @@ TABLE_S1: Final = PaperFigure(
     caption="Green where a statement holds on every draw, red where on none, paler where on some. "
     "The number is over draws: what the statement is about, or the least lead over several "
     "values of alpha. The table has the share of draws, steps or values of alpha on which it "
-    "holds. Baselines are OLAG of forwarded requests, whose copies share a counter, "
-    "and static greedy for the mean demand until all is served; in the last column they are OLAG "
+    "holds. Baselines are OLAG as printed and static greedy for the mean demand "
+    "until all is served; in the last column they are OLAG "
     "of requests seen, and static greedy for every slot.",
 )  # fmt: skip

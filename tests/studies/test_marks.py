@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from math import isfinite, isnan
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from edgeopt.studies.pictures.canvas import (
     MUTED,
     PALETTE,
     PAPER,
+    curve_styles,
     foremost,
     lead,
     policy_styles,
@@ -243,6 +245,13 @@ def contrast(one: str, other: str) -> float:
 
     dark, bright = sorted((light(one), light(other)))
     return (bright + 0.05) / (dark + 0.05)
+
+
+def test_no_two_curves_of_a_picture_have_the_same_dashes() -> None:
+    case: Any = SimpleNamespace(causal=list("abcdefgh"), entries=dict.fromkeys("abcdefgh"))
+    found, usual = curve_styles(case, "aebfc"), policy_styles(case)
+    assert len({str(one.dashes) for one in found.values()}) == len(found) == 5
+    assert all(one.colour == usual[name].colour for name, one in found.items())
 
 
 def test_colours_are_seen_on_light_and_on_dark_paper_and_styles_never_repeat() -> None:

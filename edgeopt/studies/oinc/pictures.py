@@ -21,7 +21,7 @@ from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider, uncertified
 from edgeopt.studies.oinc.policies import apart
 from edgeopt.studies.oinc.tables import Parts, request_count, simulated
-from edgeopt.studies.pictures.canvas import INK, colours, foremost, lead, policy_styles
+from edgeopt.studies.pictures.canvas import INK, colours, curve_styles, foremost, lead
 from edgeopt.studies.wording import distinct, number, percent, plural
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _latency_title(case: Case) -> str:
 
 def _latency(case: Case) -> Curves:
     every = max(1, request_count(case.instance))
-    styles, drawn, occurring = policy_styles(case), [], [0.5, 2.0]
+    styles, drawn, occurring = curve_styles(case, foremost(case)), [], [0.5, 2.0]
     for name in foremost(case):
         trajectory = simulated(case)[name]
         at = np.sort(quotients(trajectory))

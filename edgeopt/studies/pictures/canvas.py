@@ -165,6 +165,17 @@ def policy_styles(case: Case) -> dict[str, Style]:
     }
 
 
+def curve_styles(case: Case, names: Iterable[str]) -> dict[str, Style]:
+    """Return the styles of policies in a picture of curves, in which no dashes come twice."""
+    found: dict[str, Style] = {}
+    every = policy_styles(case)
+    for place, name in enumerate(names):
+        style = every[name]
+        taken = any(style.dashes == one.dashes for one in found.values())
+        found[name] = style._replace(dashes=dashes(len(_STYLES) + place)) if taken else style
+    return found
+
+
 NOT_FROM_ZERO = "axis does not start at 0"
 """Stands below the name of an axis that shows a narrow band."""
 

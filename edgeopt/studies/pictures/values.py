@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.bounds.estimate import curve
 from edgeopt.studies.drawing import Curve, Curves, Line, Said
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import axis_limits, foremost, lead, policy_styles
+from edgeopt.studies.pictures.canvas import axis_limits, curve_styles, foremost, lead
 from edgeopt.studies.sentences import ONLY_HINDSIGHT
 from edgeopt.studies.system import DIMENSIONLESS
 from edgeopt.studies.wording import plural
@@ -35,7 +35,7 @@ def over_time(
     The vertical axis fits the curves or, if `late`, their second halves; then the first slots have
     more space.
     """
-    styles = policy_styles(case)
+    styles = curve_styles(case, values)
     drawn: list[Curve] = []
     fitted: list[float] = []
     for name, runs in values.items():

@@ -16,7 +16,7 @@ from edgeopt.studies.drawing import (
 )
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.live import Live, Slider, uncertified
-from edgeopt.studies.pictures.canvas import INK, colours, foremost, lead, policy_styles
+from edgeopt.studies.pictures.canvas import INK, colours, curve_styles, foremost, lead
 from edgeopt.studies.tapfinger.tables import shortest_flow_times, simulated
 from edgeopt.studies.wording import distinct, number, percent, plural
 
@@ -51,7 +51,7 @@ def _flow_times_title(case: Case) -> str:
 
 
 def _flow_times(case: Case) -> Curves:
-    styles, drawn = policy_styles(case), []
+    styles, drawn = curve_styles(case, foremost(case)), []
     least, runs = shortest_flow_times(case), simulated(case)
     every = np.concatenate([least, *(run.flow_time.ravel() for run in runs.values())])
     longest = float(every[np.isfinite(every)].max(initial=2.0))

@@ -78,15 +78,15 @@ class Trainings:
         seeds = len(self.by_seed)
         done = max(one.checkpoint.updates for one in self.by_seed.values())
         steps = max(int(one.rows[-1]["steps"] or 0) for one in self.by_seed.values())
-        taken = "" if steps == done else f", {plural(steps, 'gradient step')}"
+        taken = "" if steps == done else f" ({plural(steps, 'gradient step')})"
         most, each = (
             ("at most ", f"for each of {seeds} seeds") if seeds > 1 else ("", "from 1 seed")
         )
         heading = uncapitalised(self.entry.heading)
         said = (
-            f"After {plural(done, 'update')}{taken} and {most}{duration(seconds)} of processor "
-            f"time {each}, {self.entry.title} has with the weights that are kept, those after "
-            f"{listed([str(one) for one in after])}, on the validation seeds, which chose them: "
+            f"After {plural(done, 'update')} and {most}{duration(seconds)} of processor "
+            f"time {each}{taken}, {self.entry.title} has with the weights that are kept, those "
+            f"after {listed([str(one) for one in after])}, on the validation seeds, which chose them: "
             f"{heading} {number(kept['figure'], 4)}" + (f" ({spread})" if spread else "")
         )
         others = [f"{title} {number(value, 4)}" for title, value in self.references.items()]

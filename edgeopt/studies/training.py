@@ -86,7 +86,8 @@ class Trainings:
         said = (
             f"After {plural(done, 'update')} and {most}{duration(seconds)} of processor "
             f"time {each}{taken}, {self.entry.title} has with the weights that are kept, those "
-            f"after {listed([str(one) for one in after])}, on the validation seeds, which chose them: "
+            f"after {listed([str(one) for one in after])}, on the validation seeds, which chose "
+            "them: "
             f"{heading} {number(kept['figure'], 4)}" + (f" ({spread})" if spread else "")
         )
         others = [f"{title} {number(value, 4)}" for title, value in self.references.items()]

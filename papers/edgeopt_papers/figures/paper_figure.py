@@ -86,7 +86,8 @@ class Published:
     percent
         Whether the value is a share, shown as a percentage.
     why
-        Why both may differ, beyond the caveats of the whole figure, or a reader of it.
+        Why both may differ, beyond the caveats of the whole figure; a function of the rows is asked
+        only where they do.
     rule
         When both agree. A number says how far from the published one the computed one may be, as a
         share of it; a published number inside the interval of the computed one agrees too, and one
@@ -143,6 +144,12 @@ class Published:
             near = f"within {percent(self.rule, 0)}, or in the interval"
             return f"{near}; not resolved in the range of a few draws"
         return self.met
+
+    def reason(self, rows: pd.DataFrame, verdict: str) -> str:
+        """Return why both differ, or may."""
+        if isinstance(self.why, str):
+            return self.why
+        return self.why(rows) if verdict in (DIFFERS, UNRESOLVED) else ""
 
     def verdict(self, rows: pd.DataFrame, found: Estimate | float | str, *, quick: bool) -> str:
         """Return the verdict on the value computed from the rows, one of `VERDICTS`."""

@@ -114,7 +114,7 @@ class Outcome:
             verdict = one.verdict(self.rows, found, quick=self.quick)
             line = (
                 self.paper_figure.name, one.what, one.setting, one.value, *estimate, one.percent,
-                verdict, one.counts, one.why(self.rows) if callable(one.why) else one.why,
+                verdict, one.counts, one.reason(self.rows, verdict),
             )  # fmt: skip
             lines.append(dict(zip(_LINE, line, strict=True)))
         return lines

@@ -51,7 +51,9 @@ def test_headings_and_caveats_are_complete(paper_figure: PaperFigure) -> None:
     title = paper_figure.title
     assert title[0] != title[0].upper() or title.split()[0].isupper()
     assert not title.endswith(".")
-    reasons = [line.why for line in paper_figure.published if line.why]
+    reasons = [
+        line.why for line in paper_figure.published if isinstance(line.why, str) and line.why
+    ]
     for quick in (True, False):
         for sentence in (*paper_figure.caveats_of(quick), *reasons):
             assert sentence.endswith("."), sentence

@@ -86,8 +86,7 @@ class Published:
     percent
         Whether the value is a share, shown as a percentage.
     why
-        Why both may differ, beyond the caveats of the whole figure; a function of the rows is asked
-        only where they do.
+        Why both may differ, beyond the caveats of the whole figure, or a reader of it.
     rule
         When both agree. A number says how far from the published one the computed one may be, as a
         share of it; a published number inside the interval of the computed one agrees too, and one
@@ -100,6 +99,8 @@ class Published:
     setting
         The setting of the computed value, where a figure has several; the same statement has a
         line for each.
+    apart
+        A reader of why both differ and how far, asked only where they do.
     sized
         Whether the value depends on the size of the instances, so that a quick run, whose
         instances are small, does not judge it.
@@ -131,6 +132,7 @@ class Published:
     rule: float | str | Callable[[pd.DataFrame], bool | None] | None = None
     met: str = ""
     setting: str = ""
+    apart: Callable[[pd.DataFrame], str] | None = None
     sized: bool = False
 
     def __post_init__(self) -> None:
@@ -146,10 +148,11 @@ class Published:
         return self.met
 
     def reason(self, rows: pd.DataFrame, verdict: str) -> str:
-        """Return why both differ, or may."""
-        if isinstance(self.why, str):
-            return self.why
-        return self.why(rows) if verdict in (DIFFERS, UNRESOLVED) else ""
+        """Return why both may differ, and where they do, how far they are apart."""
+        said = [self.why(rows) if callable(self.why) else self.why]
+        if self.apart is not None and verdict in (DIFFERS, UNRESOLVED):
+            said.append(self.apart(rows))
+        return " ".join(one for one in said if one)
 
     def verdict(self, rows: pd.DataFrame, found: Estimate | float | str, *, quick: bool) -> str:
         """Return the verdict on the value computed from the rows, one of `VERDICTS`."""

@@ -302,7 +302,7 @@ def in_all(
 
     return [
         Published(
-            what, value, under(name, computed), setting=name, why=reason(name),
+            what, value, under(name, computed), setting=name, apart=reason(name),
             rule=under(name, rule) if callable(rule) else rule, **more,
         )
         for name in SETTINGS

@@ -150,12 +150,14 @@ def full(asked: Asked) -> str:
             + [plain(whys[line["what"]])]
             for line in figure["lines"]
         ]
-        said = f"{figure['jobs']} jobs on the draws {stored['draws']}, at commit "
+        said = (
+            f"{figure['jobs']} jobs on the draws {stored['draws']}, at commit {stored['commit']}."
+        )
         parts += [
             f"**{heading}: {figure['title']}.**",
             table(["what", "published", "computed", "verdict", "why"], rows, left=5),
             f"![{heading}](_static/full/{system}-figure-{figure['number']}.svg)",
-            caption(f"{figure['size']} {said}{stored['commit']}. Bands: ranges of the draws."),
+            caption(f"{figure['size']} {said}"),
         ]
     return "\n\n".join(parts)
 

@@ -115,7 +115,7 @@ def test_readings_differ_in_who_protects_and_in_settings(servers: Outcome) -> No
 def test_every_statement_has_a_reason_of_its_own(servers: Outcome) -> None:
     every = quick("1").lines + quick("5").lines + servers.lines
     reasons = {line["why"]: (line["paper_figure"], line["what"]) for line in every}
-    assert "" not in reasons
+    assert all(why.endswith(".") for why in reasons)
     assert len(reasons) == len({(line["paper_figure"], line["what"]) for line in every})
     known = [line for figure in PAPER_FIGURES for line in figure.published if line.rule == 0.1]
     assert all(line.why for line in known)

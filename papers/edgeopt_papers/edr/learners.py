@@ -2,7 +2,8 @@
 
 The table has the penalised cost of each on instances that chose nothing, in terms of the offline
 bound, beside scenario control and the saddle point with tuned parameters; and, of networks for
-requests, by how much slots cost more than their linear program.
+requests, by how much slots cost more than their linear program. Rows of the mode "training" have
+gradient steps and seconds of processor time.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from edgeopt.learning import Checkpoint
+    from edgeopt.learning import Checkpoint, Training
 
 SEEDS: Final = (0, 1, 2, 3, 4)
 """Seeds of the learners."""
@@ -38,7 +39,7 @@ TITLES: Final = {
 """The rows of the table by policy; the last one is not a policy but a way to route."""
 
 
-def _trained(learner: str, seed: int, folder: Path) -> Checkpoint:
+def _trained(learner: str, seed: int, folder: Path) -> Training:
     """Train a network by the default schedule."""
     from edgeopt.learning import train
     from edgeopt.studies.edr.learners import LEARNERS
@@ -46,7 +47,7 @@ def _trained(learner: str, seed: int, folder: Path) -> Checkpoint:
     [entry] = [one for one in LEARNERS if one.name == learner]
     made = entry.make(seed=seed, updates=entry.updates)
     place = folder / f"{learner}-{seed}"
-    return train(made, place, updates=entry.updates, every=entry.every).checkpoint
+    return train(made, place, updates=entry.updates, every=entry.every)
 
 
 def _cost(name: str, mode: str, options: dict[str, Any]) -> Iterator[tuple[int, float]]:
@@ -73,21 +74,26 @@ def _table(folder: Path) -> pd.DataFrame:
     from edgeopt_papers.tuning import tuned
 
     macro, micro = ([_trained(name, seed, folder) for seed in SEEDS] for name in ("macro", "micro"))
-    rows: list[tuple[str, int | None, str, int, str, float]] = []
+    rows: list[tuple[str, int | None, str, int, str, float]] = [
+        (name, seed, "training", -1, figure, float(one.rows[-1][figure] or 0.0))
+        for name, trained in (("rl+lp", macro), ("rl+routing", micro))
+        for seed, one in zip(SEEDS, trained, strict=True)
+        for figure in ("steps", "seconds")
+    ]
     for mode in TUNING.modes:
         listed: list[tuple[str, int | None, dict[str, Any]]] = []
         for place, rounds, routing in zip(SEEDS, macro, micro, strict=True):
             listed += [
-                ("rl+lp", place, {"checkpoint": rounds}),
-                ("rl+routing", place, {"routing": routing}),
-                ("rl", place, {"checkpoint": rounds, "routing": routing}),
+                ("rl+lp", place, {"checkpoint": rounds.checkpoint}),
+                ("rl+routing", place, {"routing": routing.checkpoint}),
+                ("rl", place, {"checkpoint": rounds.checkpoint, "routing": routing.checkpoint}),
             ]
         listed += [(name, None, tuned("edr", name, mode)) for name in ("scenario", "saddle_point")]
         for name, seed, options in listed:
             for instance, value in _cost(name, mode, options):
                 rows.append((name, seed, mode, instance, "cost", value))
         for instance in TUNING.test_seeds:
-            gaps = _gaps(mode, instance, micro)
+            gaps = _gaps(mode, instance, [one.checkpoint for one in micro])
             names: list[tuple[str, int | None]] = [("rl+routing", seed) for seed in SEEDS]
             names.append(("cheapest", None))
             for one, value in zip(names, gaps, strict=True):
@@ -116,7 +122,7 @@ def summary() -> pd.DataFrame:
     import pandas as pd
 
     table = TABLE.read().table
-    rows = []
+    table, rows = table[table["mode"] != "training"], []
     for key, of in table.groupby(["figure", "mode"], sort=False):
         figure, mode = map(str, key)
         other = "scenario" if figure == "cost" else "cheapest"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from edgeopt_papers.edr.figures.growth import cut, exponent, lost
-from edgeopt_papers.edr.learners import TABLE, TITLES, summary
+from edgeopt_papers.edr.learners import SEEDS, TABLE, TITLES, summary
 
 from edgeopt.instances.edr import EdrInstance, generate, small
 from edgeopt.models.edr import served_cap
@@ -371,6 +371,12 @@ def test_the_summary_of_learners_is_that_of_its_table() -> None:
     assert (found["low"] >= 0.0).all()
     assert (found["low"] < found["value"]).all()
     assert (found["value"] < found["high"]).all()
+    training = table[table["mode"] == "training"].pivot(
+        index=["policy", "seed"], columns="figure", values="value"
+    )
+    assert set(found["mode"]) == set(table["mode"]) - {"training"}
+    assert len(training) == 2 * len(SEEDS)
+    assert (training > 0).all(axis=None)
     names = {title: name for name, title in TITLES.items()}
     for row in found.itertuples():
         own = table[(table["figure"] == row.figure) & (table["mode"] == row.mode)]

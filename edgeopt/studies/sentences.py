@@ -171,7 +171,9 @@ def lead(compared: Case | Study) -> str:
         return said
     behind = len(found.others) - len(found.open)
     if behind:
-        left = f"{behind} " * (behind > 1) + f"other{'s' * (behind > 1)}"
+        left = f"{behind} " * (behind > 1) + f"other{'s' * (behind > 1 and not _safe(found))}"
+        if _safe(found):
+            left += f" safe polic{'y' if behind == 1 else 'ies'}"
         said += f" The {left} {_less(found, behind)}."
     close = [one for one in found.open if one not in found.same]
     said += _constant(found, first, close) + _at_limit(found, first)

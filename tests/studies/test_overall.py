@@ -105,7 +105,7 @@ def test_the_first_sentence_names_the_best_and_its_share(six: Study) -> None:
     best = max(clean, key=lambda name: ratios[name].mean())
     first = lead(six)
     title = six.cases[0].entries[best].title
-    assert ". The other earns less." in first
+    assert ". The other safe policy earns less." in first
     shown = first.replace("\N{NO-BREAK SPACE}%", "")
     said = (
         f"Best safe policy over 20 instances: {title}, {written(ratios[best].mean())} of the bound"

@@ -60,11 +60,14 @@ def caption(found: Standings) -> str:
             value = f" {found.objective.amount(one.bound)}" if isfinite(one.bound) else ""
             name = f"{one.label}{value}"
             bounds[name] = bounds.get(name, 0) + 1
-    several = [f"{name} for {count}" if len(bounds) > 1 else name for name, count in bounds.items()]
+    several = list(bounds)
+    if len(bounds) > 1:
+        several = [f"{name} for {count} policies" for name, count in bounds.items()]
+        several = [name.replace("for 1 policies", "for 1 policy") for name in several]
     kinds = {one.ratio.kind for one in rows}
     over = f"{found.over}{found.here}"
     parts = {
-        f"Bound: {'; '.join(several)}.": bool(bounds),
+        f"Bound on the mean: {'; '.join(several)}.": bool(bounds),
         f"Thin lines: {percent(found.pairs.confidence, 0)} intervals over {over}.": "interval"
         in kinds,
         f"Thin lines: ranges over {over}.": "range" in kinds,
@@ -72,7 +75,9 @@ def caption(found: Standings) -> str:
         "Blue: better than all others that it was chosen from.": found.crowned,
         "Hollow: no bound is valid for it.": not all(one.bounded for one in rows),
         "Small dots: instances.": any(one.each.size for one in rows),
-        "Orange: proven beforehand.": any(isfinite(one.guarantee) for one in rows),
+        "Orange: the share that is proven before any run.": any(
+            isfinite(one.guarantee) for one in rows
+        ),
         "Grey: knows the future.": not all(one.causal for one in rows),
         f"The table has all {len(found.rows)} policies.": len(rows) < len(found.rows),
     }

@@ -19,6 +19,7 @@ from edgeopt.models.edr import routing
 from edgeopt.models.idn import Demand
 from edgeopt.models.oinc import retraining, slot
 from edgeopt.models.oinc.slot import columns
+from edgeopt.models.rescue.solution import P1Relaxation
 from edgeopt.online import mirror_ascent, primal_dual
 from tests.fuzz.driver import Case, check, count, source
 from tests.fuzz.hostile import must_refuse, shown, spoiled, value_for
@@ -59,7 +60,7 @@ def given(name: str) -> Any:
 METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] = (
     (rescue_models.safe_bound, ("rescue",), {"steps": 3, "grid": 0.5}),
     (rescue_models.p1_lp_matrix, ("rescue",), {"aggregated": True, "forbid_unsafe": True}),
-    (rescue_models.P1Relaxation, ("rescue",), {"forbid_unsafe": True}),
+    (P1Relaxation, ("rescue",), {"forbid_unsafe": True}),
     (
         rescue_models.solve_p1_lp, ("rescue",),
         SEARCH | {"method": "auto", "forbid_unsafe": True, "threads": 1},

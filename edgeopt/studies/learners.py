@@ -53,7 +53,7 @@ class LearnerEntry(Part):
     ...     print(entry.name, entry.updates, entry.heading)
     ...
     insertion 600 Mean reward of a slot (s)
-    sac-d 150 Mean reward of a slot (s)
+    sac-d 12000 Mean reward of a slot (s)
     """
 
     name: str

@@ -61,7 +61,7 @@ class Found:
     >>> x = Parameter("x", 0.0, 1.0)
     >>> space = ParameterSpace("line", (x,), lambda numbers: Point(**numbers))
     >>> found = search(claim, space, budget=20)
-    >>> found.verdict.verdict.value, found.instance, found.slack
+    >>> found.verdict.verdict.value, found.instance, found.relative_slack
     ('violated', namespace(x=0.0), -1.0)
     """
 

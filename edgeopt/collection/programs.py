@@ -204,6 +204,8 @@ def _row(job: Job, found: Row) -> Row:
     } | found  # fmt: skip
     if not row["failed"] and not _counts(row, row["target"]):
         row["failed"] = row["status"]
+    if not row["failed"] and row["answer"] == INFEASIBLE:
+        row["gap"] = 0.0  # a proof leaves nothing open
     return row
 
 

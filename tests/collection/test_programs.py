@@ -61,6 +61,7 @@ def test_every_solver_is_told_by_what_the_data_say(folder: Path, tmp_path: Path)
     assert {one["answer"] for one in of(found.results, "none/gap.mps.gz").values()} == {
         "infeasible"
     }
+    assert found.gaps("offline").loc["highs", "worst"] < 1e-6  # a proof leaves nothing open
     group = found.group("offline")
     assert group.instances == ["linear/blend.mps", "none/gap.mps.gz"]  # taken by all three
     assert set(group.systems) == {"linear", "none"}

@@ -467,7 +467,7 @@ def test_every_option_takes_an_update(form):
     assert np.isfinite(found["flow"])
     assert found["rounds"] == 4 * mappo.ROUNDS
     # A pass of one step begins at the policy that played, so that the next one shows the distance.
-    assert found["steps"] == (2 if "far" in form else learner.options.epochs)
+    assert learner.steps == (2 if "far" in form else learner.options.epochs)
     assert learner.about()["settings"]["told"] == ("durations" if "told" not in form else "nothing")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from html import escape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
@@ -51,6 +52,15 @@ def result(command: Mapping[str, str], address: Mapping[str, str]) -> str:
     return _PAGE % (shown._repr_html_(), escape(controls.stamp(instance, moved)))
 
 
+def _result(command: Mapping[str, str], address: Mapping[str, str]) -> str:
+    """Return the first result, or nothing: a fault of this extra must not keep the page away."""
+    try:
+        return result(command, address)
+    except Exception:
+        logging.getLogger(__name__).exception("the page starts without its first result")
+        return ""
+
+
 def with_result(application: Application, command: Mapping[str, str]) -> Application:
     """Return an application whose page starts with its first result."""
 
@@ -73,7 +83,7 @@ def with_result(application: Application, command: Mapping[str, str]) -> Applica
             page = any(name == b"content-type" and b"html" in said for name, said in kept)
             if head["status"] == 200 and page:
                 address = dict(parse_qsl(scope["query_string"].decode()))
-                text = await asyncio.to_thread(result, command, address)
+                text = await asyncio.to_thread(_result, command, address)
                 body = body.replace(b"<body>", b"<body>" + text.encode(), 1)
                 # What is shown depends on the program: no browser may keep it.
                 kept = [one for one in kept if one[0] not in _OF_A_FILE]

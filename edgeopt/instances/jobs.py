@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.labels import extract_labels, is_time, listed, seconds_of, stamped
+from edgeopt.instances.labels import (
+    extract_labels,
+    is_dataset,
+    is_time,
+    listed,
+    seconds_of,
+    stamped,
+)
 from edgeopt.instances.numerals import is_hole, real_of
 from edgeopt.instances.plausibility import stands_in
 from edgeopt.instances.traces.columns import entry_error, find_column, read_fields
@@ -463,8 +469,8 @@ class _Table:
 
         names = list(roles.values())
         given: dict[str, str] = {}
-        where, file, xarray = "jobs", "", sys.modules.get("xarray")
-        if xarray is not None and isinstance(data, xarray.Dataset):
+        where, file = "jobs", ""
+        if is_dataset(data):
             given = {str(one): v.attrs["units"] for one, v in data.items() if "units" in v.attrs}
             data = data.to_dataframe().reset_index()
         if isinstance(data, pandas.DataFrame):

@@ -11,7 +11,6 @@ by position.
 from __future__ import annotations
 
 import difflib
-import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -120,18 +119,43 @@ def _less(label: Any, origin: int) -> Any:
 # --- what comes with labels ----------------------------------------------------------------
 
 
+def _is_of(package: str, value: Any) -> bool:
+    """Return whether a value is of a class of a package, or of one made from it.
+
+    The class says so itself: among the loaded modules may be one that another thread has only
+    begun to import.
+    """
+    return any(base.__module__.partition(".")[0] == package for base in type(value).__mro__)
+
+
+def is_dataset(value: Any) -> bool:
+    """Return whether a value is an ``xarray.Dataset``."""
+    if not _is_of("xarray", value):
+        return False
+    import xarray
+
+    return isinstance(value, xarray.Dataset)
+
+
 def extract_labels(field: str, value: Any) -> Given | None:
     """Return what a table of pandas or xarray carries, or None if it is neither."""
     if isinstance(value, Given):
         return value
-    pandas, xarray = sys.modules.get("pandas"), sys.modules.get("xarray")
-    if xarray is not None and isinstance(value, xarray.DataArray):
+    if _is_of("xarray", value):
+        import xarray
+
+        if not isinstance(value, xarray.DataArray):
+            return None
         labels = tuple(
             tuple(value.coords[axis].to_index()) if axis in value.coords else None
             for axis in value.dims
         )
         return _noting_holes(Given(value.to_numpy(), value.dims, labels, _unit_of(value.attrs)))
-    if pandas is None or not isinstance(value, pandas.Series | pandas.DataFrame):
+    if not _is_of("pandas", value):
+        return None
+    import pandas
+
+    if not isinstance(value, pandas.Series | pandas.DataFrame):
         return None
     if isinstance(value, pandas.DataFrame) and value.columns.nlevels > 1:
         value = value.stack(list(range(value.columns.nlevels)), future_stack=True)

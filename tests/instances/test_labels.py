@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +16,7 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 from edgeopt.instances.fields import Floats, field
 from edgeopt.instances.instance import Instance
+from edgeopt.instances.labels import extract_labels, is_dataset
 from edgeopt.instances.records import Record
 from edgeopt.testing import strategies
 from tests.draws import draws as share
@@ -207,3 +211,10 @@ def test_an_instance_of_ones_own_reads_labels_without_a_line_of_code(tmp_path):
     bakery.to_folder(tmp_path)
     assert Bakery.load(tmp_path) == bakery
     assert Bakery.load(tmp_path).labels == {"oven": ("old", "new")}
+
+
+def test_a_library_that_another_thread_begins_to_import_is_none_of_ours(monkeypatch):
+    for name in ("pandas", "xarray"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert extract_labels("profit", np.ones(3)) is None
+    assert not is_dataset({"profit": np.ones(3)})

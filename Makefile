@@ -39,7 +39,7 @@ test: $(DEV) ## run all tests and the examples in the docstrings (EDGEOPT_DRAWS=
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt papers --durations=20 --durations-min=3 $(PYTEST_ARGS)
 
 # Solvers, models, policies, rounding and bounds, by a twentieth of the examples; no pages, no papers.
-QUICK := $(addprefix tests/,instances rounding bounds online models rescue idn oinc edr tapfinger learning test_layout.py test_docstrings.py) \
+QUICK := $(addprefix tests/,rounding bounds online models rescue idn oinc edr tapfinger learning) \
   $(addprefix tests/solvers/test_,public_kinds.py invariance.py conformance.py quadratic.py solve.py residuals.py transport.py)
 
 test-quick: $(DEV) ## the tests of the mathematics, in under two minutes on two cores

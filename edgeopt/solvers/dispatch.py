@@ -27,6 +27,7 @@ from edgeopt.solvers.registry import (
     Backend,
     Kind,
     ProgressCallback,
+    ProgressLine,
     Reports,
     Request,
     default_solver,
@@ -47,6 +48,7 @@ from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from os import PathLike
 
     from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.registry import BackendSolve
@@ -63,9 +65,9 @@ def solve(
     absolute_gap: float = 0.0,
     tolerance: float | None = None,
     threads: int | None = None,
-    log: bool = False,
+    log: bool | str | PathLike[str] = False,
     raises: bool = True,
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback | bool | None = None,
     warm: bool = False,
     start: Any = None,
     **options: Any,
@@ -105,13 +107,14 @@ def solve(
     threads
         How many threads it may use; its own choice by default.
     log
-        Whether its log goes to the logger ``edgeopt.solvers``, level INFO.
+        Whether its log goes to the logger ``edgeopt.solvers``, level INFO; a path writes it to that
+        file.
     raises
         Whether to raise when no usable point is in hand. A time limit or Ctrl-C with a feasible
         point in hand never raises.
     progress
         Called with a `Progress` now and then; returning True stops the solver. What it raises comes
-        out of the solve.
+        out of the solve. True shows time, objective, bound and gap in one line.
     warm
         Whether to go on from where the problem stands: from the state that the solver keeps of its
         last solve of the same CVXPY problem, or from the values of a Pyomo model's variables. Every
@@ -119,7 +122,9 @@ def solve(
     start
         A point to start from: values of the columns, shape [n], or a mapping from labels to values
         for a `LinearProgram` or `CasadiNlp`; a mapping from the names of variables for Pyomo and
-        CVXPY. Columns that a mapping leaves out start at the number nearest 0 that their bounds
+        CVXPY. For a `LinearProgram`, also the path of a file ``.sol`` or ``.mst`` of values, or of
+        a basis ``.bas`` (HiGHS), as `Solution.write` and other solvers make them. Columns that a
+        mapping leaves out start at the number nearest 0 that their bounds
         allow, whole numbers of a mixed-integer program where the solver likes. A mixed-integer
         program takes the point as its first incumbent, after repair with the whole numbers kept
         where it is infeasible, and leaves it out where there is no repair; other methods may start
@@ -162,17 +167,28 @@ def solve(
     """
     kind = kind_of(problem)
     backend = find_backend(default_solver(problem, kind) if solver is None else solver)
+    file = None if isinstance(log, bool) else log
+    if isinstance(progress, bool):
+        progress = ProgressLine() if progress else None
     request = Request(
-        backend.name, algorithm, time_limit, gap, tolerance, threads, log, progress, options,
-        absolute_gap, warm, start,
+        backend.name, algorithm, time_limit, gap, tolerance, threads, log is not False, progress,
+        options, absolute_gap, warm, start,
     )  # fmt: skip
+    with request.listening(file):
+        return _solved(problem, kind, backend, request, raises=raises, named=solver is not None)
+
+
+def _solved(
+    problem: Any, kind: Kind, backend: Backend, request: Request, *, raises: bool, named: bool
+) -> Solution:
+    """Solve as `solve` does, once its arguments are read."""
     run = backend.solve_function(kind)
-    if warm or start is not None:
+    if request.warm or request.start is not None:
         request = with_start(problem, kind, backend, request)
     if isinstance(problem, LinearProgram):
-        warn_if_badly_scaled(problem, stacklevel=2)
+        warn_if_badly_scaled(problem, stacklevel=3)
         answer = best_answer(run, problem, request)
-        return delivered(answer, request, raises=raises, stacklevel=2)
+        return delivered(answer, request, raises=raises, stacklevel=3)
     proven = resume_first_order(run, problem, request)
     if proven is not None:
         return proven
@@ -180,13 +196,13 @@ def solve(
         claimed = run(problem, request)
     except ProblemTypeError:
         other = find_backend(NONLINEAR)
-        if solver is not None or kind not in other.routes or not other.installed:
+        if named or kind not in other.routes or not other.installed:
             raise
         request = replace(request, solver=other.name)
         claimed = other.solve_function(kind)(problem, request)
     if isinstance(claimed.evidence, Solution):  # a linear model's program has been through the same
         return usable(claimed) if raises else claimed
-    return certify_claim(claimed, request, raises=raises, stacklevel=2)
+    return certify_claim(claimed, request, raises=raises, stacklevel=3)
 
 
 _UNPROVEN: Final = {

@@ -125,8 +125,7 @@ class _Names:
     """Names of rows and columns without characters that MPS or LP reserve, and what they mean."""
 
     def __init__(self, program: LinearProgram) -> None:
-        self.rows = _plain_names(program.row_names, "r", ("_low", "_high"))
-        self.columns = _plain_names(program.column_names, "x")
+        self.rows, self.columns = plain_row_names(program), plain_column_names(program)
         taken = set(self.rows)
         free = (f"objective{number or ''}" for number in count())
         self.objective = next(name for name in free if name not in taken)
@@ -141,6 +140,16 @@ class _Names:
             for name, label in pairs:
                 if name != label:
                     yield f"{mark} label of {kind} {name}: {json.dumps(label)}\n"
+
+
+def plain_column_names(program: LinearProgram) -> list[str]:
+    """Return the names that columns have in files."""
+    return _plain_names(program.column_names, "x")
+
+
+def plain_row_names(program: LinearProgram) -> list[str]:
+    """Return the names that rows have in files."""
+    return _plain_names(program.row_names, "r", ("_low", "_high"))
 
 
 def _plain_names(labels: Labels, prefix: str, ends: tuple[str, ...] = ()) -> list[str]:

@@ -9,9 +9,13 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import logging
+import math
 import pickle
+import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from numbers import Real
@@ -27,6 +31,11 @@ from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
+    from os import PathLike
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from edgeopt.solvers.solution import Solution
 
 
@@ -161,6 +170,45 @@ class Progress:
         ]
         return cls(float(seconds), int(iterations), *known)
 
+    @property
+    def gap(self) -> float:
+        """Difference of objective and bound over the larger one; nan where one is not known."""
+        largest = max(abs(self.objective), abs(self.bound))
+        difference = abs(self.objective - self.bound)
+        return difference / largest if difference else difference
+
+    def __str__(self) -> str:
+        known = {"objective": self.objective, "bound": self.bound, "gap": self.gap}
+        parts = [f"{self.seconds:.1f} s", f"{self.iterations} iterations"]
+        parts += [
+            f"{name} {value:.2%}" if name == "gap" else f"{name} {value:.8g}"
+            for name, value in known.items()
+            if not math.isnan(value)
+        ]
+        return ", ".join(parts)
+
+
+class ProgressLine:
+    """Shows reports in one line on standard error, or one after the other where that is a file."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def __call__(self, report: Progress) -> None:
+        """Show a report in place of the last one."""
+        text, stream = str(report), sys.stderr
+        if stream.isatty():
+            stream.write("\r" + text.ljust(self._width))
+            self._width = len(text)
+        else:
+            stream.write(text + "\n")
+        stream.flush()
+
+    def end(self) -> None:
+        """Leave the line, if there is one."""
+        if self._width:
+            sys.stderr.write("\n")
+
 
 ProgressCallback = Callable[[Progress], bool | None]
 """Called now and then while a solver runs; returning True stops it."""
@@ -194,6 +242,14 @@ class Reports:
             raise self._raised
 
 
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Where every column, shape [n], and every row, shape [m], of a linear program stands."""
+
+    columns: NDArray[np.int8]
+    rows: NDArray[np.int8]
+
+
 @dataclass(frozen=True)
 class Request:
     """How a problem is to be solved; the arguments of `solve` without the problem."""
@@ -209,7 +265,8 @@ class Request:
     options: dict[str, Any] = field(default_factory=dict)
     absolute_gap: float = 0.0
     warm: bool = False
-    # where to start: a vector of the columns, nan where not known, or values by names of variables
+    # where to start: a vector of the columns, nan where not known, a `Basis`, or values by names of
+    # variables
     start: Any = None
 
     def __post_init__(self) -> None:
@@ -224,6 +281,29 @@ class Request:
             raise OptionError("warm = True: goes on from the last point; leave start out")
         if self.algorithm is not None:
             check_text("algorithm", self.algorithm)
+
+    @contextmanager
+    def listening(self, file: str | PathLike[str] | None = None) -> Iterator[None]:
+        """Write the log to a file meanwhile, if one is named, and end the line of progress."""
+        handler = None
+        if file is not None:
+            logger = logging.getLogger("edgeopt.solvers")
+            level = logger.level
+            try:
+                handler = logging.FileHandler(file, mode="w", encoding="utf-8")
+            except (OSError, TypeError) as failure:
+                raise OptionError(f"log: cannot be written: {failure}") from None
+            logger.addHandler(handler)
+            logger.setLevel(min(logging.INFO, level or logging.INFO))
+        try:
+            yield
+        finally:
+            if handler is not None:
+                logger.removeHandler(handler)
+                logger.setLevel(level)
+                handler.close()
+            if isinstance(self.progress, ProgressLine):
+                self.progress.end()
 
     @property
     def accepted(self) -> float:

@@ -265,9 +265,13 @@ class Scaling:
             request,
             absolute_gap=float(np.ldexp(request.absolute_gap, self.objective)),
             options=self._options(request.options, self._seen, self.objective),
-            start=None if request.start is None else np.ldexp(request.start, -self.columns),
+            start=self._start(request.start),
             progress=None if request.progress is None else self._reported(request.progress),
         )
+
+    def _start(self, start: Any) -> Any:
+        """Return a point in the units of the columns; a basis has none."""
+        return np.ldexp(start, -self.columns) if isinstance(start, np.ndarray) else start
 
     def restore(self, found: Solution, program: LinearProgram) -> Solution:
         """Return what a solver found as a solution of the program itself.

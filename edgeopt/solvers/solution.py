@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import copy
 import difflib
-import importlib
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InputError, ProblemTypeError, SolverError
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.registry import Kind, LeftBehind, kind_of, portable
+from edgeopt.solvers.registry import portable
+from edgeopt.solvers.residuals import residuals_for
 from edgeopt.solvers.residuals.linear import few_factorisations
 from edgeopt.solvers.tolerance import DEFAULT, ROUNDING_UNITS, Sum, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import pandas as pd
     import xarray as xr
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.basis import RangePart
     from edgeopt.solvers.certificates import Certificate
     from edgeopt.solvers.program import Sense
     from edgeopt.solvers.registry import Request
@@ -227,14 +229,14 @@ class Solution:
         """Return the largest constraint violation, relative to what meets in the constraint."""
         if self.values is None:
             return float("inf")
-        return _residuals_for(self.problem).primal_residual(self)
+        return residuals_for(self.problem).primal_residual(self)
 
     def dual_residual(self) -> float:
         """Return the largest violation of dual feasibility, relative to the costs.
 
         It is nan where the problem has no duals (mixed-integer) or they are not known.
         """
-        return _residuals_for(self.problem).dual_residual(self)
+        return residuals_for(self.problem).dual_residual(self)
 
     def duality_gap(self) -> float:
         """Return ``|bound - objective| / max(|bound|, |objective|)``, a number without a unit.
@@ -280,6 +282,51 @@ class Solution:
             slope = slope + self.problem.quadratic @ self.values
         reduced: NDArray[np.float64] = slope - self.problem.transposed @ self.duals
         return reduced
+
+    def ranges(self, part: RangePart = "cost") -> pd.DataFrame:
+        """Return how far single numbers of a linear program may move before anything else changes.
+
+        While a cost stays within its range, the point stays optimal; while a side or bound does,
+        the derivative of the optimum by it stays what it is. They are the ranges of one optimal
+        basis: where several belong to the optimum, the full range may be wider.
+
+        Parameters
+        ----------
+        part
+            "cost", "lower", "upper", "row_lower" or "row_upper". Of an equation, or of a fixed
+            column, both sides move together.
+
+        Returns
+        -------
+        A row for each label with the number's `value`, the `derivative` of the optimum by it, and
+        the ends of its range, `least` and `most`.
+
+        Raises
+        ------
+        ProblemTypeError
+            If the problem is no linear program, or has whole numbers.
+        SolverError
+            If the solution is not optimal.
+
+        Examples
+        --------
+        >>> from edgeopt.solvers import LinearProgram, solve
+        >>> program = LinearProgram([3, 2], [[1, 1]], -np.inf, 4, upper=[2, 9], sense="max")
+        >>> solve(program).ranges("row_upper").iloc[0].tolist()
+        [4.0, 2.0, 2.0, 11.0]
+        """
+        from edgeopt.solvers.basis import ranges
+
+        return ranges(self, part)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the point of a linear program as ``.sol``, or an optimal basis as ``.bas``.
+
+        Names are those of `LinearProgram.write`. ``solve(program, start=path)`` starts there.
+        """
+        from edgeopt.solvers.basis import write_solution
+
+        return write_solution(self, path)
 
     def value(self, label: str) -> Any:
         """Return the value of one column by its label, or of one variable by its name.
@@ -561,53 +608,14 @@ class Solution:
         return ", ".join(parts)
 
 
-_MODULES = {
-    Kind.LINEAR: "edgeopt.solvers.residuals.linear",
-    Kind.MIXED_INTEGER: "edgeopt.solvers.residuals.linear",
-    Kind.QUADRATIC: "edgeopt.solvers.residuals.quadratic",
-    Kind.PYOMO: "edgeopt.solvers.residuals.pyomo",
-    Kind.CVXPY: "edgeopt.solvers.residuals.cvxpy",
-    Kind.CASADI: "edgeopt.solvers.residuals.casadi",
-}
-
-
-class _Residuals(Protocol):
-    """How the claims of a solution are recomputed for one kind of problem."""
-
-    def primal_residual(self, solution: Solution) -> float:
-        """Return the largest violation of a constraint, relative to what meets in it."""
-
-    def dual_residual(self, solution: Solution) -> float:
-        """Return the largest violation of dual feasibility; nan where there are no duals."""
-
-    def dual_bound(self, solution: Solution) -> Sum | float:
-        """Return the bound that the duals prove; infinite where they prove none."""
-
-    def objective(self, solution: Solution) -> Sum | float:
-        """Return the objective at the values."""
-
-
-def _residuals_for(problem: Any) -> _Residuals:
-    """Return the functions that check solutions of this kind of problem.
-
-    A problem that is never written out in full, such as one solved by column generation, may
-    bring the functions as its own methods; without `objective` the stated one is taken.
-    """
-    own = ("primal_residual", "dual_residual", "dual_bound")
-    if not isinstance(problem, LeftBehind) and all(hasattr(problem, name) for name in own):
-        return cast("_Residuals", problem)
-    kind = kind_of(problem)
-    return cast("_Residuals", importlib.import_module(_MODULES[kind]))
-
-
 def proven_bound(solution: Solution) -> Sum:
     """Return the bound that the data of the problem support."""
-    return _sum(_residuals_for(solution.problem).dual_bound(solution))
+    return _sum(residuals_for(solution.problem).dual_bound(solution))
 
 
 def recomputed_objective(solution: Solution) -> Sum:
     """Return the objective at the values of a solution."""
-    evaluate = getattr(_residuals_for(solution.problem), "objective", None)
+    evaluate = getattr(residuals_for(solution.problem), "objective", None)
     return _sum(evaluate(solution) if callable(evaluate) else solution.objective)
 
 

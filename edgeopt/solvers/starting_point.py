@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.registry import Kind
+from edgeopt.solvers.basis import read_start
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.registry import Basis, Kind
 from edgeopt.solvers.residuals import linear
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from edgeopt.arrays import Floats as Vector
-    from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import Backend, Request
 
 
@@ -45,6 +47,15 @@ def with_start(problem: Any, kind: Kind, backend: Backend, request: Request) -> 
             raise OptionError(f"warm = True: {backend.name} keeps nothing of an earlier solve")
     if request.start is None:
         return request
+    if isinstance(request.start, str | PathLike):
+        if not isinstance(problem, LinearProgram):
+            raise OptionError(f"start: a {kind.value} starts from no file; pass a mapping")
+        start = read_start(request.start, problem)
+        basis = isinstance(start, Basis)
+        if basis and (backend.name != "highs" or kind is not Kind.LINEAR):
+            raise OptionError("start: a basis starts a linear program in highs alone; pass a .sol")
+        backend.check_start(kind)
+        return replace(request, start=start)
     backend.check_start(kind)
     if kind is Kind.PYOMO:
         return replace(request, start=_by_name(request.start, _pyomo_names(problem)))
@@ -133,6 +144,8 @@ def ready(
     program's start is infeasible or names whole numbers only.
     """
     start: Vector = request.start
+    if isinstance(start, Basis):
+        return request, START
     if not program.is_mixed_integer:
         nearest = np.clip(0.0, program.lower, program.upper)
         return replace(request, start=np.where(np.isnan(start), nearest, start)), START

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import json
 import logging
 import os
 import pickle
+import re
 import signal
+import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ from edgeopt.errors import (
     ScalingWarning,
     SolverError,
 )
-from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Status, backends, solve
+from edgeopt.solvers import Backend, Kind, LinearProgram, Progress, Quality, Status, backends, solve
 from edgeopt.solvers.backend.highs import run_interruptibly
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import some
@@ -343,3 +346,29 @@ def test_threads_may_change_from_solve_to_solve() -> None:
     thread.start()
     thread.join()
     assert qualities == [Quality.OPTIMAL] * 6
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_log_goes_to_a_file(solver: str, tmp_path: Path) -> None:
+    logger = logging.getLogger("edgeopt.solvers")
+    before = (logger.level, list(logger.handlers))
+    solve(market_split(), solver, log=tmp_path / "run.log", time_limit=0.2)
+    assert "ime" in (tmp_path / "run.log").read_text()
+    assert len((tmp_path / "run.log").read_text().splitlines()) > 5
+    assert (logger.level, list(logger.handlers)) == before
+    with pytest.raises(OptionError, match="cannot be written"):
+        solve(market_split(), solver, log=tmp_path, time_limit=0.2)
+
+
+def test_progress_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    solve(market_split(), progress=True, time_limit=0.5)
+    shown = capsys.readouterr().err
+    assert re.search(r"s, \d+ iterations, objective [\d.]+, bound [\d.]+, gap [\d.]+%", shown)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    solve(market_split(), progress=True, time_limit=0.5)
+    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().startswith("\r")
+    assert str(Progress(1.5, 7)) == "1.5 s, 7 iterations"
+    assert Progress(1.5, 7, 4.0, 3.0).gap == 0.25

@@ -142,6 +142,7 @@ def test_pyomo_starts_from_values_of_variables() -> None:
         ({"door": np.nan}, "door is nan"),
         ({"door": "wide"}, "door is 'wide'"),
         ("door", "must be numbers"),
+        ([[1.0], "x"], "must be numbers"),
     ],
 )
 def test_bad_starts_are_named(start: object, complaint: str) -> None:

@@ -15,7 +15,7 @@ from highspy import HighsModelStatus
 from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.backend.assembly import refusal
 from edgeopt.solvers.quadratic import upper_triangle
-from edgeopt.solvers.registry import Progress, Reports
+from edgeopt.solvers.registry import Basis, Progress, Reports
 from edgeopt.solvers.solution import Seconds, Status, answer
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
@@ -173,11 +173,14 @@ def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> No
 
 
 def set_start(model: highspy.Highs, program: LinearProgram, request: Request) -> None:
-    """Give HiGHS a point: the first incumbent of a search, or a vertex close to it."""
+    """Give HiGHS a basis, or a point: the first incumbent of a search, or a vertex close to it."""
     if not program.is_mixed_integer and request.algorithm not in (None, "choose", "simplex"):
         raise OptionError(
             f"start: HiGHS can start its simplex method from a point, not {request.algorithm!r}"
         )
+    if isinstance(request.start, Basis):
+        _set_basis(model, request.start)
+        return
     known = np.flatnonzero(np.isfinite(request.start)).astype(np.int32)
     if not program.is_mixed_integer:
         whole = highspy.HighsSolution()
@@ -187,6 +190,15 @@ def set_start(model: highspy.Highs, program: LinearProgram, request: Request) ->
         outcome = model.setSolution(len(known), known, request.start[known])
     if outcome == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refused the start")
+
+
+def _set_basis(model: highspy.Highs, basis: Basis) -> None:
+    held = highspy.HighsBasis()
+    held.valid = True
+    held.col_status = [highspy.HighsBasisStatus(status) for status in basis.columns.tolist()]
+    held.row_status = [highspy.HighsBasisStatus(status) for status in basis.rows.tolist()]
+    if model.setBasis(held) == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the basis")
 
 
 def settings(request: Request, mixed_integer: bool) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def ranges(solution: Solution, part: RangePart) -> pd.DataFrame:
     model = _at_optimum(solution)
     program = solution.problem
     basis, found, point = _statuses(model), model.getRanging()[1], model.getSolution()
-    labels, names = program.column_names, program.labels
+    labels = program.column_names
     if part == "cost":
         derivative = np.array(point.col_value)
         # HiGHS has places for rows there, too.
@@ -105,7 +105,7 @@ def ranges(solution: Solution, part: RangePart) -> pd.DataFrame:
         standing = basis.rows if of_rows else basis.columns
         derivative, least, most = _side_ranges(part, level, dual, sides, (down, up), standing)
         derivative = program.sign * derivative
-    index = pd.Index([labels.label(n, names) for n in range(len(labels))], name="label")
+    index = pd.Index(list(labels), name="label")
     columns = {
         "value": getattr(program, part), "derivative": derivative, "least": least, "most": most,
     }  # fmt: skip

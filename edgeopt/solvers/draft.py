@@ -129,6 +129,10 @@ class Draft:
         one, other, value = zip(*self.products, strict=True) if self.products else ((), (), ())
         quadratic = _matrix(value, one, other, (count, count))
         shape = (len(self.rows), count)
+        (row_names, column_names), called = grouped(
+            [labels.get(("row", name), name) for name in self.rows],
+            [labels.get(("column", name), name) for name in self.columns],
+        )
         try:
             return LinearProgram(
                 self.cost,
@@ -140,8 +144,9 @@ class Draft:
                 self.integer,
                 self.sense,
                 self.offset,
-                row_names=grouped([labels.get(("row", name), name) for name in self.rows]),
-                column_names=grouped([labels.get(("column", name), name) for name in self.columns]),
+                row_names=row_names,
+                column_names=column_names,
+                labels=called,
                 quadratic=quadratic if quadratic.nnz else None,
             )
         except InstanceError as failure:

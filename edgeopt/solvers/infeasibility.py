@@ -120,10 +120,10 @@ class _Values:
         program = self._program
         if part == "row":
             low, high, value = program.row_lower, program.row_upper, self._rows
-            label = program.row_names.label(index, program.labels)
+            label = program.row_label(index)
         else:
             low, high, value = program.lower, program.upper, self._columns
-            label = f"bound of {program.column_names.label(index, program.labels)}"
+            label = f"bound of {program.column_label(index)}"
         return Side(
             label,
             float(low[index]) if lower else -np.inf,

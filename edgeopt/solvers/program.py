@@ -18,6 +18,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import compact_repr
+from edgeopt.solvers.alignment import has_labels
 from edgeopt.solvers.labels import LabelBlock, Labels
 from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix
 from edgeopt.solvers.scaling import Units, units_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.solvers.alignment import AxisNames
     from edgeopt.solvers.builder import Builder
 
 
@@ -82,16 +84,19 @@ def _frozen_matrix(matrix: Any) -> sparse.csc_array:
 
 
 def _labels(
-    count: int, names: Labels | Sequence[LabelBlock] | Sequence[str] | None, default: str
+    count: int,
+    names: Labels | Sequence[LabelBlock] | Sequence[str] | None,
+    default: str,
+    called: AxisNames,
 ) -> Labels:
     """Return labels as they are, or make them of blocks or names, and hold them to their number."""
     if not isinstance(names, Labels):
-        return Labels(count, names, default)
+        return Labels(count, names, default, called)
     if names.count != count:
         raise InstanceError(
             f"{default} labels", f"must name {count} members", value=f"{names.count} names"
         )
-    return names
+    return names.with_called(called)
 
 
 def require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[Any]) -> None:
@@ -114,7 +119,9 @@ class LinearProgram:
 
     A row with equal sides is an equation. Infinite sides and bounds are none, and so are those of
     1e20 or more, as in HiGHS and in the formats of files; the logger ``edgeopt.solvers`` says so.
-    All arrays are read-only; vectors are copied, the arrays of `matrix` are shared with the caller.
+    Tables of pandas and xarray are taken by label, in any order: by the labels of rows and columns,
+    or by their numbers. All arrays are read-only; vectors are copied, the arrays of `matrix` are
+    shared with the caller.
 
     Parameters
     ----------
@@ -139,8 +146,8 @@ class LinearProgram:
     row_names, column_names
         Labels, as blocks or as plain names; numbered rows and columns by default.
     labels
-        What the entries of indices of blocks are called, by index, all of them in order; `explain`
-        says them instead of numbers.
+        What the entries of indices of blocks are called, by index, all of them in order; labels
+        say them instead of numbers.
 
     Raises
     ------
@@ -169,7 +176,7 @@ class LinearProgram:
     quadratic: ConvexMatrix | None
     row_names: Labels
     column_names: Labels
-    labels: Mapping[str, Sequence[str]]
+    labels: AxisNames
 
     def __init__(
         self,
@@ -185,11 +192,21 @@ class LinearProgram:
         row_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         column_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         quadratic: Any = None,
-        labels: Mapping[str, Sequence[str]] | None = None,
+        labels: AxisNames | None = None,
     ) -> None:
         if sense not in ("min", "max"):
             raise OptionError(f"sense is {sense!r}; it must be 'min' or 'max'")
         columns = np.atleast_1d(np.asarray(cost)).shape[0]
+        if any(map(has_labels, (cost, matrix, row_lower, row_upper, lower, upper, integer))):
+            named = dict(labels or {})
+            of_rows = _labels(np.shape(matrix)[0], row_names, "row", named)
+            of_columns = _labels(columns, column_names, "column", named)
+            cost, lower = of_columns.arranged("cost", cost), of_columns.arranged("lower", lower)
+            upper = of_columns.arranged("upper", upper)
+            integer = of_columns.arranged("integer", integer)
+            row_lower = of_rows.arranged("row_lower", row_lower)
+            row_upper = of_rows.arranged("row_upper", row_upper)
+            matrix = of_rows.arranged("matrix", matrix, of_columns)
         frozen_matrix = _frozen_matrix(matrix)
         rows = frozen_matrix.shape[0]
         if frozen_matrix.shape[1] != columns:
@@ -211,9 +228,9 @@ class LinearProgram:
         store(self, "offset", float(offset))
         term = None if quadratic is None else convex_matrix(quadratic, columns, self.sign)
         store(self, "quadratic", term)
-        store(self, "row_names", _labels(rows, row_names, "row"))
-        store(self, "column_names", _labels(columns, column_names, "column"))
         store(self, "labels", dict(labels or {}))
+        store(self, "row_names", _labels(rows, row_names, "row", self.labels))
+        store(self, "column_names", _labels(columns, column_names, "column", self.labels))
         self._validate()
 
     def _validate(self) -> None:
@@ -339,15 +356,22 @@ class LinearProgram:
 
         A block has a name for each of its indices: ``{"site": 2, "user": 3}`` are all pairs,
         ``{"site": [0, 1], "user": [2, 0]}`` are two of them, and without indices a block has one
-        member. Costs, bounds and sides are numbers or arrays that spread over the shape of the
-        block.
+        member. ``{"site": ["north", "south"]}``, or a ``pandas.Index``, names the entries of an
+        index; later blocks say ``["site"]`` for all of them, list some, or give a
+        ``pandas.MultiIndex`` of combinations.
+
+        Costs, bounds and sides are numbers or arrays that spread over the shape of the block, or
+        tables with labels: a ``Series``, ``DataFrame``, ``DataArray``, or a mapping. These are
+        aligned by label, in whatever order, and spread over the indices that they lack; labels
+        that are missing, unknown or twice are refused.
 
         ``terms`` says for each block of columns what it adds to the rows. A number is the
         coefficient wherever row and column agree in the indices that both have: ``{"flow": 1}``
         sums a flow with indices site and user over users in rows with the index site, over sites in
         rows with the index user, and over all in a row without. An array of coefficients has the
-        shape of the block that has all indices of the other, of the columns if both have. For any
-        other pattern a term is a matrix, dense or sparse, of shape [rows, columns].
+        shape of the block that has all indices of the other, of the columns if both have; a table
+        with labels may have any of the indices of both. For any other pattern a term is a matrix,
+        dense or sparse, of shape [rows, columns].
 
         Parameters
         ----------

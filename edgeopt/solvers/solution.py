@@ -31,10 +31,14 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.alignment import AxisNames
     from edgeopt.solvers.basis import RangePart
     from edgeopt.solvers.certificates import Certificate
+    from edgeopt.solvers.labels import LabelBlock
     from edgeopt.solvers.program import Sense
     from edgeopt.solvers.registry import Request
+
+    Part = Literal["values", "duals"]
 
 
 class Status(Enum):
@@ -350,7 +354,52 @@ class Solution:
         """Return the duals of a block of rows as an array of its shape."""
         return self._block("duals", name, "row_names")
 
-    def to_frame(self, part: Literal["values", "duals"] = "values") -> pd.DataFrame:
+    def to_series(
+        self, name: str, part: Part = "values", at: Mapping[str, Any] | None = None
+    ) -> pd.Series:
+        """Return one block of columns, or the duals of one of rows, by label.
+
+        Parameters
+        ----------
+        name
+            Of a block of columns of a linear program, or of rows for duals.
+        part
+            ``"values"`` or ``"duals"``.
+        at
+            Which labels of an index to return, by index: one (the index is then left out), a list
+            in the order wanted, or a slice from a label to another, both included; all by default.
+
+        Returns
+        -------
+        pandas.Series
+            A level for each index of the block, with the names of its entries where it has some.
+
+        Raises
+        ------
+        ProblemTypeError
+            If the problem is no `LinearProgram`; use `to_frame`.
+        InputError
+            If there is no such block, index or label.
+        SolverError
+            If the solver left none.
+
+        Examples
+        --------
+        >>> from edgeopt import solve
+        >>> from edgeopt.solvers import LinearProgram
+        >>> build = LinearProgram.build()
+        >>> build.columns("buy", {"shop": ["a", "b", "c"]}, cost={"c": 3, "a": 1, "b": 2}, upper=2)
+        >>> build.rows("need", None, {"buy": 1}, lower=3)
+        >>> solve(build.program()).to_series("buy", at={"shop": slice("a", "b")}).to_dict()
+        {'a': 2.0, 'b': 1.0}
+        """
+        from edgeopt.solvers.tables import series_of
+
+        return series_of(*self._found(name, part), at)
+
+    def to_frame(
+        self, part: Part = "values", name: str | None = None, at: Mapping[str, Any] | None = None
+    ) -> pd.DataFrame:
         """Return the point, or the duals, by label.
 
         Parameters
@@ -358,12 +407,14 @@ class Solution:
         part
             ``"values"`` has a row for every column of a linear program or every variable of a
             model, ``"duals"`` one for every row or constraint.
+        name, at
+            As of `to_series`, for one block; all by default.
 
         Returns
         -------
         pandas.DataFrame
-            The index has the labels, with the names of entries where the program knows them; the
-            one column is `part`, an array in each entry where a variable of CVXPY is one.
+            The index has the labels; the one column is `part`, an array in each entry where a
+            variable of CVXPY is one. Of one block, its last index stands across.
 
         Raises
         ------
@@ -382,37 +433,21 @@ class Solution:
         """
         import pandas as pd
 
+        if name is not None:
+            from edgeopt.solvers.tables import frame_of
+
+            return frame_of(*self._found(name, part), at)
+        if at is not None:
+            raise InputError("at", "needs the name of a block")
         held = self._held(part)
         if not isinstance(self.problem, LinearProgram):
             return pd.DataFrame({part: pd.Series(dict(held), dtype=None if held else float)})
-        labels, names = self._labels_of(part), self.problem.labels
-        index = pd.Index([labels.label(n, names) for n in range(len(labels))], name="label")
-        return pd.DataFrame({part: held}, index=index)
+        return pd.DataFrame({part: held}, pd.Index(list(self._labels_of(part)), name="label"))
 
-    def to_xarray(self, name: str, part: Literal["values", "duals"] = "values") -> xr.DataArray:
-        """Return the entries of one block of a linear program by their indices.
-
-        Parameters
-        ----------
-        name
-            Of a block of columns, or of rows for duals.
-        part
-            As of `to_frame`.
-
-        Returns
-        -------
-        xarray.DataArray
-            An axis for each index of the block, with the names of its entries where the program
-            knows them. Where the block leaves out entries, they are NaN.
-
-        Raises
-        ------
-        ProblemTypeError
-            If the problem is no `LinearProgram`; use `to_frame`.
-        InputError
-            If there is no such block.
-        SolverError
-            If the solver left none.
+    def to_xarray(
+        self, name: str, part: Part = "values", at: Mapping[str, Any] | None = None
+    ) -> xr.DataArray:
+        """Return what `to_series` does with an axis for each index; NaN where entries are left out.
 
         Examples
         --------
@@ -424,19 +459,14 @@ class Solution:
         >>> solve(program).to_xarray("x").dims
         ('node', 'model')
         """
-        import pandas as pd
-        import xarray as xr
+        from edgeopt.solvers.tables import array_of
 
+        return array_of(*self._found(name, part), at)
+
+    def _found(self, name: str, part: str) -> tuple[LabelBlock, NDArray[np.float64], AxisNames]:
         held = self._block(part, name, "column_names" if part == "values" else "row_names")
         [block] = [one for one in self._labels_of(part).blocks if one.name == name]
-        known = self.problem.labels
-        named = {dim: list(known[dim]) for dim in block.dims if dim in known}
-        if isinstance(block.index, tuple):
-            return xr.DataArray(held, named, block.dims, name)
-        index = pd.MultiIndex.from_arrays(list(block.index.T), names=block.dims)
-        made = xr.DataArray.from_series(pd.Series(held, index, name=name))
-        places = {dim: [names[n] for n in made[dim].to_numpy()] for dim, names in named.items()}
-        return made.assign_coords(places)
+        return block, held, self.problem.labels
 
     def _labels_of(self, part: str) -> Any:
         return self.problem.column_names if part == "values" else self.problem.row_names

@@ -218,9 +218,11 @@ def test_solutions_of_other_problems_are_read_by_name() -> None:
 @given(
     names=st.lists(
         st.sampled_from(
-            ["a[i=0]", "a[i=1]", "a[i=2]", "a[i=-3]", "a[i=01]", "a[i=1, j=0]", "a", "b[", ""]
+            ["a[i=0]", "a[i=1]", "a[i=2]", "a[i=-3]", "a[i=01]", "a[i=1, j=0]", "a", "b[", "",
+             "a[i=x]", "a[i=1, j=x y]"]
         )
     )
-)
+)  # fmt: skip
 def test_grouped_names_are_the_same_names(names: list[str]) -> None:
-    assert list(Labels(len(names), grouped(names), "row")) == names
+    [blocks], called = grouped(names)
+    assert list(Labels(len(names), blocks, "row", called)) == names

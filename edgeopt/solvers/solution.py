@@ -333,26 +333,23 @@ class Solution:
         return write_solution(self, path)
 
     def value(self, label: str) -> Any:
-        """Return the value of one column by its label, or of one variable by its name.
-
-        It is a number, or an array where a variable of CVXPY is one.
-        """
-        return self._at("values", label, "column_names")
+        """Return the value of a column by its label, or of a variable (maybe an array) by name."""
+        return self._at("values", label)
 
     def dual(self, label: str) -> Any:
         """Return the dual of one row by its label, or of one constraint by its name.
 
         It is a number, or an array where a constraint of CVXPY is one.
         """
-        return self._at("duals", label, "row_names")
+        return self._at("duals", label)
 
     def block(self, name: str) -> NDArray[np.float64]:
         """Return the values of a block of columns as an array of its shape."""
-        return self._block("values", name, "column_names")
+        return self._block("values", name)
 
     def dual_block(self, name: str) -> NDArray[np.float64]:
         """Return the duals of a block of rows as an array of its shape."""
-        return self._block("duals", name, "row_names")
+        return self._block("duals", name)
 
     def to_series(
         self, name: str, part: Part = "values", at: Mapping[str, Any] | None = None
@@ -464,26 +461,26 @@ class Solution:
         return array_of(*self._found(name, part), at)
 
     def _found(self, name: str, part: str) -> tuple[LabelBlock, NDArray[np.float64], AxisNames]:
-        held = self._block(part, name, "column_names" if part == "values" else "row_names")
+        held = self._block(part, name)
         [block] = [one for one in self._labels_of(part).blocks if one.name == name]
         return block, held, self.problem.labels
 
     def _labels_of(self, part: str) -> Any:
         return self.problem.column_names if part == "values" else self.problem.row_names
 
-    def _at(self, field: str, label: str, labels: str) -> Any:
+    def _at(self, field: str, label: str) -> Any:
         held = self._held(field)
         if isinstance(self.problem, LinearProgram):
-            return float(held[getattr(self.problem, labels).position(label)])
+            return float(held[self._labels_of(field).position(label)])
         if label not in held:
             close = ", ".join(difflib.get_close_matches(label, list(held), 3)) or ", ".join(held)
             raise InputError(field, f"there is none; did you mean {close}?", value=label)
         return held[label]
 
-    def _block(self, field: str, name: str, labels: str) -> NDArray[np.float64]:
+    def _block(self, field: str, name: str) -> NDArray[np.float64]:
         if not isinstance(self.problem, LinearProgram):
             raise ProblemTypeError("blocks need a LinearProgram; take `value` or `dual`")
-        span, shape = getattr(self.problem, labels).block(name)
+        span, shape = self._labels_of(field).block(name)
         block: NDArray[np.float64] = self._held(field)[span].reshape(shape)
         return block
 

@@ -237,8 +237,8 @@ def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
         assert overlapping(plot(stopped.case("long"), picture.name)) == []
 
 
-def overlapping(figure: Figure) -> list[tuple[str, str]]:
-    """Return the pairs of texts whose boxes overlap by more than a hair."""
+def boxes_of(figure: Figure) -> list[tuple[str, Any]]:
+    """Return the texts of a figure that are seen, and their boxes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
@@ -252,16 +252,31 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
         for label in (tick.label1, tick.label2)
         if not min(low, high) <= tick.get_loc() <= max(low, high)
     }
-    boxes = [
+    return [
         (text.get_text(), text.get_window_extent(canvas.get_renderer()))
         for text in figure.findobj(Text)
         if text.get_visible() and text.get_text().strip() and text not in unseen
     ]
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Return the pairs of texts whose boxes overlap by more than a hair."""
+    boxes = boxes_of(figure)
     return [
         (first, second)
         for place, (first, a) in enumerate(boxes)
         for second, b in boxes[:place]
         if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+    ]
+
+
+def cut_off(figure: Figure) -> list[str]:
+    """Return the texts that leave the canvas by more than a hair."""
+    canvas = figure.bbox
+    return [
+        text
+        for text, box in boxes_of(figure)
+        if min(box.x0 - canvas.x0, canvas.x1 - box.x1, box.y0 - canvas.y0, canvas.y1 - box.y1) < -1
     ]
 
 
@@ -271,6 +286,7 @@ def assert_readable(case: Case) -> None:
     for picture in pictures_of(case):
         figure = plot(case, picture.name)
         assert overlapping(figure) == [], picture.name
+        assert cut_off(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         drawn = [axes for axes in figure.axes if axes.axison and axes.get_visible()]
         assert not drawn or any(axes.get_xlabel() or axes.get_ylabel() for axes in drawn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -37,8 +38,27 @@ HOLLOW: Final[dict[str, Any]] = {
 _MANY: Final = 16
 """A curve with this many points or more has no marks."""
 
-_SHORT: Final = 22
-"""Longest name, in letters, of which three fit into a row of the legend."""
+_LINE: Final = 0.18
+"""Inches of a row of a legend."""
+
+_MARGIN: Final = 0.05
+"""Inches between a legend and each side of its figure, at least."""
+
+
+def legend_below(figure: Figure, handles: Iterable[Any], most: int = 3) -> None:
+    """Write a legend below all panels, in as many columns as there is space for, up to the most.
+
+    The figure grows by the rows that this adds.
+    """
+    named = list(handles)
+    space = figure.bbox.width - 2.0 * _MARGIN * figure.dpi
+    for columns in range(most, 0, -1):
+        legend = figure.legend(handles=named, loc="outside lower center", ncols=columns)
+        if legend.get_window_extent().width <= space or columns == 1:
+            break
+        legend.remove()
+    more = ceil(len(named) / columns) - ceil(len(named) / most)
+    figure.set_figheight(figure.get_figheight() + _LINE * more)
 
 
 def curves(
@@ -67,7 +87,7 @@ def curves(
     shown = _panels(rows, metrics, panels)
     lines, count = len(shown), len(shown[0])
     height = 3.5 if lines == count == 1 else 3.2 if lines == 1 else 2.5 * lines
-    figure = blank(height=height + 0.18 * ((len(titles) + 2) // 3))
+    figure = blank(height=height + _LINE * ceil(len(titles) / 3))
     drawn = styles(titles)
     many = rows[along or x].nunique() >= _MANY
     shared: Any = {"sharex": bool(panels), "sharey": "row" if panels else False}
@@ -93,9 +113,7 @@ def curves(
         if top is not None:
             least = min(axes.get_ylim()[0], 0.95 * top)
             axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
-    longest = max(map(len, titles.values()), default=0)
-    figure.legend(handles=[*grid[0, 0].lines, *handles], loc="outside lower center",
-                  ncols=3 if longest <= _SHORT else 2)  # fmt: skip
+    legend_below(figure, [*grid[0, 0].lines, *handles])
     return figure
 
 
@@ -198,8 +216,7 @@ def bars(
         axes.set_xlabel(label)
         rows_of_bars(axes, titles.values())
     if published:
-        figure.legend(handles=[Line2D([], [], label="published", **HOLLOW)],
-                      loc="outside lower center")  # fmt: skip
+        legend_below(figure, [Line2D([], [], label="published", **HOLLOW)])
     return figure
 
 
@@ -242,8 +259,7 @@ def groups(
             axes.hlines(at, own[f"{metric}_low"], own[f"{metric}_high"], color=INK, linewidth=1.0)
         rows_of_bars(axes, places.values())
         axes.set_xlabel(label)
-    handles = [Patch(label=title, **drawn[name]) for name, title in titles.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    legend_below(figure, [Patch(label=title, **drawn[name]) for name, title in titles.items()])
     return figure
 
 

@@ -6,19 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from edgeopt_papers.figures import drawing
 from edgeopt_papers.figures.report import figure
 
-from edgeopt.studies.pictures.canvas import INK, styles, svg
+from edgeopt.studies.pictures.canvas import INK, in_style, styles, svg
 from tests.studies.svg_marks import HAIR, away, box, read
 from tests.studies.test_impossible_intervals import SYSTEMS, figures
-from tests.studies.test_page import overlapping
+from tests.studies.test_page import cut_off, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pandas as pd
     from edgeopt_papers.figures.reproduce import Outcome
 
     from tests.studies.svg_marks import Marks, Panel
@@ -29,6 +29,7 @@ def test_marks_are_where_the_rows_say(system: str) -> None:
     for outcome in figures(system):
         drawn = figure(outcome)
         assert overlapping(drawn) == [], outcome.paper_figure.name
+        assert cut_off(drawn) == [], outcome.paper_figure.name
         marks = read(svg(drawn))
         names = [label for label, _ in marks.legend]
         assert len(set(names)) == len(names), outcome.paper_figure.name
@@ -90,8 +91,6 @@ _CHECK: dict[Any, Any] = {drawing.curves: check_curves, drawing.bars: check_bars
 
 
 def test_eleven_series_and_more_can_be_told_apart() -> None:
-    import pandas as pd
-
     titles = {str(n): f"policy {n}" for n in range(24)}
     rows = pd.DataFrame(
         [{"policy": n, "x": x, "v": float(n) + x} for n in titles for x in range(30)]
@@ -107,3 +106,18 @@ def test_eleven_series_and_more_can_be_told_apart() -> None:
     marks = read(svg(grouped(few)))
     assert len({style for _, style in marks.legend}) == 24
     assert INK not in {style.colour for style in styles(titles).values()}
+
+
+@pytest.mark.parametrize(("letters", "columns"), [(6, 3), (32, 2), (70, 1)])
+def test_a_legend_has_the_columns_that_its_names_leave_space_for(
+    letters: int, columns: int
+) -> None:
+    titles = {str(n): f"{n} " + "n" * (letters - 2) for n in range(9)}
+    rows = pd.DataFrame([{"policy": n, "x": x, "v": float(x)} for n in titles for x in range(3)])
+    draw = partial(drawing.curves, rows, "x", {"v": "value"}, xlabel="x", titles=titles)
+    drawn = in_style(draw)
+    assert cut_off(drawn) == []
+    assert len(drawn.legends) == 1
+    corners = {round(text.get_window_extent().x0) for text in drawn.legends[0].get_texts()}
+    assert len(corners) == columns
+    assert drawn.axes[0].get_window_extent().height > 150

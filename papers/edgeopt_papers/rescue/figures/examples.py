@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ from edgeopt_papers.figures import (
     said,
 )
 from edgeopt_papers.figures.aggregates import overall, unrolled, where
-from edgeopt_papers.figures.drawing import curve, curves, stacked
+from edgeopt_papers.figures.drawing import curve, curves, legend_below, stacked
 from edgeopt_papers.figures.jobs import evaluated, simulated
 from edgeopt_papers.rescue.figures.profits import CAVEATS
 
@@ -103,7 +104,8 @@ def _draw_left(rows: pd.DataFrame) -> Figure:
     curve(right, where(rows, sweep="tasks"), "tasks", "fragmentation", style,
           label="share outside the largest piece")  # fmt: skip
     right.set(xlabel="reserved tasks", ylabel="fragmentation", ylim=(0, 1), xticks=_TASKS)
-    figure.legend(loc="outside lower center", ncols=3)
+    sides = (axes.get_legend_handles_labels()[0] for axes in (left, right))
+    legend_below(figure, chain.from_iterable(sides))
     return figure
 
 
@@ -226,7 +228,7 @@ def _draw_work(rows: pd.DataFrame) -> Figure:
     panels[0].set(xlim=(0, _HORIZON), ylim=(0, 1.08 * _CAPACITY))
     panels[1].set_ylabel("mean work per slot (TMAC)")
     panels[-1].set_xlabel("slot")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from edgeopt_papers.figures import (
     swept,
 )
 from edgeopt_papers.figures.aggregates import by, overall, span, unrolled, where
-from edgeopt_papers.figures.drawing import curves
+from edgeopt_papers.figures.drawing import curves, legend_below
 from edgeopt_papers.figures.jobs import Sweep
 from edgeopt_papers.texts import texts
 
@@ -363,9 +363,8 @@ def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
         for axes in line:
             axes.set_ylim(0, top)
             axes.tick_params(labelleft=axes is line[0])
-    shown = [axes.get_legend_handles_labels() for axes in panels[1:, 0]]
-    handles, labels = ([one for part in side for one in part] for side in zip(*shown, strict=True))
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    sides = (axes.get_legend_handles_labels()[0] for axes in panels[1:, 0])
+    legend_below(figure, chain.from_iterable(sides), most=4)
     return figure
 
 

@@ -13,7 +13,13 @@ from edgeopt.studies.wording import listed
 from edgeopt_papers.figures import PaperFigure, Published, found, said
 from edgeopt_papers.figures.aggregates import below, by, extreme, where
 from edgeopt_papers.figures.comparing import against, resolved
-from edgeopt_papers.figures.drawing import HOLLOW, curves, logarithmic, rows_of_bars
+from edgeopt_papers.figures.drawing import (
+    HOLLOW,
+    curves,
+    legend_below,
+    logarithmic,
+    rows_of_bars,
+)
 from edgeopt_papers.tapfinger.figures.setting import (
     BOUND,
     FIT,
@@ -83,7 +89,7 @@ def _draw(
         _boxes(panels[place], own, setting, shades, information=setting is last)
         if column:
             panels[place].set_title(f"{own['tasks'].iloc[0]} tasks")
-            panels[place].set_xlabel("slots to completion")
+            panels[place].set_xlabel("slots each")
         if setting is not first:
             panels[place].set_yticklabels([])
     for name in series:
@@ -98,7 +104,7 @@ def _draw(
     handles.append(Line2D([], [], **_LEAST, label="bound if no bundle changes"))
     if first.ranges:
         handles.append(Line2D([], [], color=INK, linewidth=2.6, label="means of the draws"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    legend_below(figure, handles)
     return figure
 
 

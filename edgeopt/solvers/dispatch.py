@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError, ProblemTypeError, QualityWarning, SolverError
+from edgeopt.solvers.conditions import decided
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.rays import improving_ray, infeasibility_proof, is_point, solved_by_highs
 from edgeopt.solvers.registry import (
@@ -183,6 +184,8 @@ def _solved(
 ) -> Solution:
     """Solve as `solve` does, once its arguments are read."""
     run = backend.solve_function(kind)
+    if isinstance(problem, LinearProgram):
+        backend.check_conditions(problem)
     if request.warm or request.start is not None:
         request = with_start(problem, kind, backend, request)
     if isinstance(problem, LinearProgram):
@@ -566,10 +569,8 @@ def _with_whole_numbers(claimed: Solution, request: Request) -> Solution:
     whole = np.where(program.integer, np.round(values), values)
     if _holds(program, whole, request.accepted):
         return claimed if np.array_equal(whole, values) else _moved(claimed, whole)
-    low, high = (np.where(program.integer, whole, side) for side in (program.lower, program.upper))
-    inside = ((low >= program.lower) & (high <= program.upper)).all()
-    if inside and not program.integer.all():
-        fixed = program.replace(lower=low, upper=high, integer=False)
+    fixed = None if program.integer.all() else decided(program, whole)
+    if fixed is not None:
         found = solved_by_highs(fixed, request.time_limit)
         point = whole
         if found is not None and found.values is not None:
@@ -628,6 +629,8 @@ def _unbounded(
 
     `point` satisfies the program without its whole-number conditions.
     """
+    if program.conditions:
+        return None  # they may end a direction of the relaxation
     direction = improving_ray(program, request.time_limit)
     if direction is None or not _has_point(run, program, point, request):
         return None

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import ProblemTypeError, SolverError
 from edgeopt.solvers.backend import highs
+from edgeopt.solvers.conditions import needs
 from edgeopt.solvers.conflict import Bound, Explanation, Side, cheapest_point, find_conflict
 from edgeopt.solvers.dispatch import best_answer
 from edgeopt.solvers.registry import Kind, Request, kind_of
@@ -69,6 +70,10 @@ with their values at the cheapest repair:
     if kind is Kind.QUADRATIC:
         return _explain_program(problem.replace(quadratic=None), time_limit)
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
+        if needs(problem):
+            raise ProblemTypeError(
+                "cannot explain conditions: explain(problem.relaxed()) looks at rows and bounds"
+            )
         return _explain_program(problem, time_limit)
     if kind is Kind.PYOMO:
         from edgeopt.solvers.pyomo_program import compile_model

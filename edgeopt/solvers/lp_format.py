@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.solvers.conditions import read_conditions
 from edgeopt.solvers.draft import Draft
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ _SECTIONS: Final = {
     "bounds": "bounds", "bound": "bounds", "end": "end",
     "general": "general", "generals": "general", "gen": "general",
     "integer": "general", "integers": "general", "int": "general",
-    "binary": "binary", "binaries": "binary", "bin": "binary",
+    "binary": "binary", "binaries": "binary", "bin": "binary", "sos": "sos",
+    "semi-continuous": "semi", "semicontinuous": "semi", "semi": "semi", "semis": "semi",
 }  # fmt: skip
 _REFUSED: Final = re.compile(
-    r"semi-?continuous|semis?|sos[12]?|lazy constraints|user cuts|pwlobj|general constraints?|"
+    r"sos[12]|lazy constraints|user cuts|pwlobj|general constraints?|"
     r"gencons|multi-?objectives|ranges|scenario.*",
     re.IGNORECASE,
 )
@@ -57,7 +59,7 @@ def read_lp(source: Source) -> LinearProgram:
     for section, tokens in _sections(source):
         reader.read(section, tokens)
     reader.join(parted)
-    return reader.draft.program(source, labels)
+    return reader.program(labels)
 
 
 def _sections(source: Source) -> list[tuple[str, list[Token]]]:
@@ -111,18 +113,24 @@ class _Lp:
         self._at = 0
         self._bounded: set[int] = set()  # columns whose bounds the file says
         self._terms: list[list[tuple[str, float]]] = []  # of each row
+        self._semi: list[int] = []
+        self._sos: list[tuple[int, list[tuple[float, int]]]] = []
+        self._indicated: dict[str, tuple[int, int]] = {}
+        self._curved: dict[str, dict[tuple[int, int], float]] = {}
 
     def read(self, section: str, tokens: list[Token]) -> None:
         self._tokens, self._at = tokens, 0
         if section in ("min", "max"):
             self.draft.sense = "max" if section == "max" else "min"
             self._objective()
-        read = {"rows": self._row, "bounds": self._bound}.get(section)
+        read = {"rows": self._row, "bounds": self._bound, "sos": self._set}.get(section)
         while read and self._peek():
             read()
         if section in ("general", "binary"):
             for token in tokens:
                 self._whole(token, binary=section == "binary")
+        if section == "semi":
+            self._semi += [self._named(token) for token in tokens]
 
     def _peek(self, ahead: int = 0) -> Token | None:
         place = self._at + ahead
@@ -155,11 +163,11 @@ class _Lp:
         return sign
 
     def _expression(
-        self, products: list[tuple[str, str, float]] | None = None
+        self, products: list[tuple[str, str, float]], *, halved: bool = False
     ) -> tuple[list[tuple[str, float]], float | None]:
         """Return columns with their coefficients, and the constant among them, if any.
 
-        Quadratic terms are added to `products`, and refused without such a list.
+        Quadratic terms are added to `products`; those of the objective are `halved`.
         """
         terms: list[tuple[str, float]] = []
         constant = None
@@ -169,20 +177,20 @@ class _Lp:
             if sign is None and begun:
                 break
             begun = True
-            if self._kind() == "[" and products is not None:
-                products += self._bracket(sign or 1.0)
+            if self._kind() == "[":
+                products += self._bracket(sign or 1.0, halved=halved)
             elif self._kind() == "name" or self._leads_to_column():
                 size = self._size(sign)
                 terms.append((self._column(), size))
             elif self._kind() == "number":
-                size = self._number() if products is None else self._size(None)
+                size = self._size(None) if halved else self._number()
                 constant = (constant or 0.0) + (sign or 1.0) * size
             else:
                 if sign is not None and self._kind() != "[":
                     raise self._error("a number or column must follow + or -")
                 break
         if self._kind() in ("[", "^", "*", "/"):
-            raise self._error("quadratic terms stand in [ ] / 2, and in the objective only")
+            raise self._error("quadratic terms stand in [ ], those of the objective in [ ] / 2")
         return terms, constant
 
     def _leads_to_column(self) -> bool:
@@ -209,8 +217,8 @@ class _Lp:
         token = self._next()
         return self._source.number(token.text, token.line)
 
-    def _bracket(self, sign: float) -> list[tuple[str, str, float]]:
-        """Return pairs of columns with the coefficients of their products in [ ... ] / 2."""
+    def _bracket(self, sign: float, *, halved: bool) -> list[tuple[str, str, float]]:
+        """Return pairs of columns with the coefficients of their products in [ ... ] or [ ] / 2."""
         self._next()
         found: list[tuple[str, str, float]] = []
         while self._kind() != "]":
@@ -225,7 +233,10 @@ class _Lp:
             else:
                 self._pass("^", "2", rule="in [ ] stand squares x ^ 2 and products x * y only")
             found.append((one, other, size))
-        self._pass("]", "/", "2", rule="/ 2 must follow ]")
+        if halved:
+            self._pass("]", "/", "2", rule="/ 2 must follow ]")
+        else:
+            self._pass("]", rule="] is missing")
         return found
 
     def _pass(self, *texts: str, rule: str) -> None:
@@ -238,7 +249,7 @@ class _Lp:
     def _objective(self) -> None:
         self._label()
         draft, products = self.draft, list[tuple[str, str, float]]()
-        terms, constant = self._expression(products)
+        terms, constant = self._expression(products, halved=True)
         if self._peek():
             raise self._error("a sign is missing before this, or it is no part of an objective")
         draft.offset = constant or 0.0
@@ -280,14 +291,16 @@ class _Lp:
             raise self._source.error(line, "a second row of this name", name)
         low, high = -np.inf, np.inf
         left = None
-        terms, constant = self._expression()
+        by = self._arrow()
+        products: list[tuple[str, str, float]] = []
+        terms, constant = self._expression(products)
         if not terms and constant is not None and self._kind() == "sense":
             left = _FLIPPED[self._sense()]
             low, high = _sides(left, constant, low, high)
-            terms, constant = self._expression()
+            terms, constant = self._expression(products)
         # HiGHS writes rows without columns so, and always with a name.
         bare = named and left is None and constant is None and self._kind() == "sense"
-        if not terms and not bare:
+        if not terms and not products and not bare:
             raise self._error("a row needs columns")
         if self._kind() == "sense":
             sense = self._sense()
@@ -297,6 +310,13 @@ class _Lp:
         elif left is None:
             raise self._error("a row needs <=, >= or = before this")
         self._end_of_line()
+        if by is not None:
+            self._indicated[name] = by
+        if products:
+            held = self._curved.setdefault(name, {})
+            for one, other, value in products:
+                pair = draft.column(one), draft.column(other)
+                held[pair] = held.get(pair, 0.0) + value
         draft.rows[name] = row = len(draft.rows)
         draft.row_lower.append(low - (constant or 0.0))
         draft.row_upper.append(high - (constant or 0.0))
@@ -306,10 +326,53 @@ class _Lp:
             draft.entry_column.append(draft.column(column))
             draft.entry_value.append(value)
 
+    def _arrow(self) -> tuple[int, int] | None:
+        """Return column and value of ``column = value ->``, if that comes next."""
+        if [self._kind(ahead) for ahead in range(4)] != ["name", "sense", "number", "arrow"]:
+            return None
+        column = self.draft.column(self._next().text)
+        if self._next().text != "=":
+            raise self._error("an indicator is a column = 0 or 1")
+        value = int(self._number())
+        self._next()
+        return column, value
+
+    def _set(self) -> None:
+        """Read a special ordered set, ``name: S1:: column:weight ...``."""
+        self._label()
+        kind = self._next()
+        if kind.text.lower() not in ("s1", "s2"):
+            raise self._source.error(kind.line, "a set must begin with S1:: or S2::", kind.text)
+        self._pass(":", ":", rule="a set must begin with S1:: or S2::")
+        members: list[tuple[float, int]] = []
+        while self._kind(1) == ":" and self._kind(2) == "number":
+            column = self._named(self._next())
+            self._next()
+            members.append((self._number(), column))
+        self._sos.append((int(kind.text[1]), members))
+
+    def _named(self, token: Token) -> int:
+        if token.kind != "name":
+            raise self._source.error(token.line, "is no name of a column", token.text)
+        return self.draft.column(token.text)
+
+    def program(self, labels: dict[tuple[str, str], str]) -> LinearProgram:
+        """Return the program that was read."""
+        rows = self.draft.rows
+
+        def found(held: dict[str, Any]) -> dict[int, Any]:
+            """Return what is said of rows, those that were parted by either of their names."""
+            names = ((name, name if name in held else f"{name}_low") for name in rows)
+            return {rows[name]: held[key] for name, key in names if key in held}
+
+        sets = [(kind, [place for _, place in sorted(members)]) for kind, members in self._sos]
+        return read_conditions(
+            self.draft, self._source, labels, self._semi, sets, found(self._indicated),
+            found(self._curved),
+        )  # fmt: skip
+
     def _end_of_line(self) -> None:
         after = self._peek()
-        if after and after.kind == "arrow":
-            raise self._error("indicator constraints are no part of a linear program")
         if after and after.line == self._tokens[self._at - 1].line:
             raise self._error("nothing may follow on this line; columns stand on the left")
 
@@ -341,10 +404,7 @@ class _Lp:
             draft.lower[column], draft.upper[column] = low, high
 
     def _whole(self, token: Token, *, binary: bool) -> None:
-        if token.kind != "name":
-            raise self._source.error(token.line, "is no name of a column", token.text)
-        draft = self.draft
-        column = draft.column(token.text)
+        draft, column = self.draft, self._named(token)
         draft.integer[column] = True
         if not binary:
             return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.solvers.conditions import read_conditions
 from edgeopt.solvers.draft import Draft
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class _Mps:
         self._sets: dict[str, str] = {}
         self._unused: dict[str, InputError] = {}  # by section, its first line of another set
         self._products: set[tuple[str, str]] = set()
+        self._semi: set[str] = set()
+        self._sos: list[tuple[int, list[tuple[float, int]]]] = []
+        self._indicators: dict[str, tuple[int, int]] = {}
+        self._curved: dict[str, dict[tuple[int, int], float]] = {}
+        self._bent = ""  # the row whose products are read
         self._whole = False
         self._current = -1  # the column whose entries are read
         self._seen: set[str] = set()  # its rows so far
@@ -109,6 +115,9 @@ class _Mps:
             "QUADOBJ": self._half_of_products,
             "QSECTION": self._half_of_products,
             "QMATRIX": self._product,
+            "QCMATRIX": self._row_product,
+            "SOS": self._set,
+            "INDICATORS": self._indicator,
         }
         for number, line in enumerate(self._source.lines, 1):
             self.line = number
@@ -122,8 +131,8 @@ class _Mps:
                     raise self._error("this section is no part of a linear program", section)
                 if rest and section in ("OBJSENSE", "OBJNAME"):
                     sections[section](rest)
-                elif rest and section == "QSECTION":
-                    self._require_objective(" ".join(rest))
+                elif section in ("QSECTION", "QCMATRIX") and (rest or section == "QCMATRIX"):
+                    self._bend(section, " ".join(rest))
                 elif rest and section in sections:
                     raise self._error("a line of data must begin with a blank", line)
             elif section in sections:
@@ -140,7 +149,7 @@ class _Mps:
             words = [line[a:b].strip() for a, b in _FIELDS]
             while words and not words[-1]:
                 words.pop()
-            words = words[0 if section in ("ROWS", "BOUNDS") else 1 :]
+            words = words[0 if section in ("ROWS", "BOUNDS", "SOS", "INDICATORS") else 1 :]
         for at, word in enumerate(words):
             named = word in self._kinds or word in self._draft.columns
             if at > 1 and word[:1] == "$" and not named:
@@ -153,9 +162,16 @@ class _Mps:
             raise self._error("is neither MIN nor MAX", " ".join(words))
         self._draft.sense = "max" if sense == "max" else "min"
 
-    def _require_objective(self, row: str) -> None:
-        if row != self._objective:
-            raise self._error("a row may have no quadratic terms", row)
+    def _bend(self, section: str, row: str) -> None:
+        """Begin the products of a row."""
+        objective = section == "QSECTION" and row == self._objective
+        if not objective and row not in self._draft.rows:
+            raise self._error("there is no row of this name", row)
+        self._bent = "" if objective else row
+        if self._bent in self._curved:
+            raise self._error("a second section of this row", row)
+        if self._bent:
+            self._curved[self._bent] = {}
 
     def _name_objective(self, words: list[str]) -> None:
         self._chosen = " ".join(words)
@@ -257,10 +273,8 @@ class _Mps:
 
     def _bound(self, words: list[str]) -> None:
         kind = words[0].upper()
-        if kind in ("SC", "SI", "SN"):
-            raise self._error("semi-continuous columns are no part of a linear program", kind)
         columns, bare = self._draft.columns, ("FR", "MI", "PL", "BV")
-        if kind not in ("LO", "UP", "FX", "LI", "UI", *bare):
+        if kind not in ("LO", "UP", "FX", "LI", "UI", "SC", "SI", *bare):
             raise self._error("is no kind of bound", words[0])
         count = len(words)
         if kind in bare:
@@ -283,10 +297,56 @@ class _Mps:
             raise self._error(f"a second bound {kind} of this column", rest[0])
         given.add(kind)
         value = self._source.number(rest[1], self.line) if len(rest) == 2 else 0.0
+        if kind in ("SC", "SI"):
+            self._semi.add(rest[0])
         self._set_bound(kind, columns[rest[0]], value)
 
+    def _set(self, words: list[str]) -> None:
+        """Begin a special ordered set, or add a column with its weight to the last one."""
+        words = [word for word in words if word]
+        if words[0].upper() in ("S1", "S2") and words[0] not in self._draft.columns:
+            self._sos.append((int(words[0][1]), []))
+            return
+        for name, weight in self._pairs(words[-2:], self._draft.columns, "column"):
+            if not self._sos:
+                raise self._error("stands before the first set", name)
+            number = self._source.coefficient(weight, self.line)
+            self._sos[-1][1].append((number, self._draft.columns[name]))
+
+    def _indicator(self, words: list[str]) -> None:
+        if len(words) != 4 or words[0].upper() != "IF":
+            raise self._error("must be IF, a row, a column and 0 or 1", " ".join(words))
+        _, row, column, value = words
+        if row not in self._draft.rows or column not in self._draft.columns:
+            raise self._error("there is no row or column of this name", f"{row} {column}")
+        if row in self._indicators:
+            raise self._error("a second indicator of this row", row)
+        number = int(self._source.coefficient(value, self.line))
+        self._indicators[row] = self._draft.columns[column], number
+
+    def _row_product(self, words: list[str]) -> None:
+        """Add an entry of Q in x'Qx; both halves of QCMATRIX are in the file."""
+        columns = self._draft.columns
+        if words[0] not in columns:
+            raise self._error("there is no column of this name", words[0])
+        for name, text in self._pairs(words[1:], columns, "column"):
+            place = columns[words[0]], columns[name]
+            if place in self._curved[self._bent]:
+                raise self._error(f"a second entry of column {words[0]} and this one", name)
+            self._curved[self._bent][place] = self._source.coefficient(text, self.line)
+
     def _half_of_products(self, words: list[str]) -> None:
-        self._product(words, both=True)
+        """Keep one half of a symmetric matrix: of the objective, or of x'Qx / 2 in a row."""
+        if not self._bent:
+            self._product(words, both=True)
+            return
+        held = dict(self._curved[self._bent])
+        self._row_product(words)
+        for (a, b), value in self._curved[self._bent].items():
+            if (a, b) not in held:
+                if (b, a) in held:
+                    raise self._error("a second entry of this pair of columns", words[0])
+                self._curved[self._bent][a, b] = value if a != b else 0.5 * value
 
     def _product(self, words: list[str], *, both: bool = False) -> None:
         """Keep entries of the quadratic term; of QUADOBJ and QSECTION each stands for both."""
@@ -305,15 +365,15 @@ class _Mps:
         draft = self._draft
         if kind in ("LO", "LI", "FX"):
             draft.lower[column] = value
-        if kind in ("UP", "UI", "FX"):
-            draft.upper[column] = value
+        if kind in ("UP", "UI", "FX", "SC", "SI"):
+            draft.upper[column] = value or (np.inf if kind[0] == "S" else 0.0)
         if kind in ("FR", "MI"):
             draft.lower[column] = -np.inf
         if kind in ("FR", "PL"):
             draft.upper[column] = np.inf
         if kind == "BV":
             draft.lower[column], draft.upper[column] = 0.0, 1.0
-        if kind in ("BV", "LI", "UI"):
+        if kind in ("BV", "LI", "UI", "SI"):
             draft.integer[column] = True
 
     def _finished(self) -> LinearProgram:
@@ -333,7 +393,12 @@ class _Mps:
             if draft.upper[column] < 0.0 and not given & _BELOW:
                 draft.lower[column] = -np.inf
         labels, _ = self._source.comments()
-        program = draft.program(self._source, labels)
+        semi = [draft.columns[name] for name in self._semi]
+        sets = [(kind, [place for _, place in sorted(members)]) for kind, members in self._sos]
+        rows = draft.rows
+        indicated = {rows[name]: by for name, by in self._indicators.items()}
+        curved = {rows[name]: products for name, products in self._curved.items()}
+        program = read_conditions(draft, self._source, labels, semi, sets, indicated, curved)
         for unused in self._unused.values():
             logger.info("%s", unused)
         return program

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend import highs
+from edgeopt.solvers.conditions import needs
 from edgeopt.solvers.dispatch import (
     best_answer,
     certify_claim,
@@ -92,6 +93,8 @@ class Reusable:
             return object.__new__(ReusableConvex)
         if cls is Reusable and kind is Kind.PYOMO:
             return object.__new__(ReusableModel)
+        if isinstance(program, LinearProgram) and needs(program):
+            raise ProblemTypeError("a program with conditions cannot be kept: solve it again")
         if kind in (Kind.CASADI, Kind.QUADRATIC):
             raise ProblemTypeError(f"a {kind.value} cannot be kept: solve it with start=... again")
         return object.__new__(cls)

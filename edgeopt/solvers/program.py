@@ -19,6 +19,7 @@ from scipy import sparse
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.alignment import has_labels
+from edgeopt.solvers.conditions import Conditions, conditions_of
 from edgeopt.solvers.labels import LabelBlock, Labels
 from edgeopt.solvers.quadratic import ConvexMatrix, convex_matrix
 from edgeopt.solvers.scaling import Units, units_of
@@ -145,6 +146,16 @@ class LinearProgram:
         semidefinite when maximising.
     row_names, column_names
         Labels, as blocks or as plain names; numbered rows and columns by default.
+    conditions
+        What rows and bounds cannot say, a mapping with any of the following; columns are given by
+        position or label. HiGHS takes semi-continuous columns, SCIP all; others refuse.
+        ``"semicontinuous"``: the least value of each column that is 0, or at least that and at most
+        its bound; its lower bound is 0. ``"sos"``: sets ``(kind, columns)`` of which at most one
+        column (kind 1), or at most two that are neighbours (kind 2), differ from 0.
+        ``"indicators"``: rows ``(column, value, terms, lower, upper)`` that hold where a binary
+        column has the value 0 or 1; terms are coefficients by column. ``"quadratic"``: rows
+        ``(products, terms, lower, upper)`` whose products are coefficients by pair of columns; they
+        need not be convex.
     labels
         What the entries of indices of blocks are called, by index, all of them in order; labels
         say them instead of numbers.
@@ -157,11 +168,16 @@ class LinearProgram:
 
     Examples
     --------
+    >>> from edgeopt.solvers import solve
     >>> program = LinearProgram([3, 2], [[1, 1], [1, 0]], -np.inf, [4, 2], 0, np.inf, sense="max")
     >>> program.shape
     (2, 2)
     >>> program.row_label(1)
     'row[index=1]'
+    >>> batch = LinearProgram([1, 1.5], [[1, 1]], 3, 3, upper=[9, 9])
+    >>> least = batch.replace(conditions={"semicontinuous": {0: 5}})
+    >>> [solve(one).values.tolist() for one in (batch, least)]
+    [[3.0, 0.0], [0.0, 3.0]]
     """
 
     cost: NDArray[np.float64]
@@ -177,6 +193,7 @@ class LinearProgram:
     row_names: Labels
     column_names: Labels
     labels: AxisNames
+    conditions: Conditions
 
     def __init__(
         self,
@@ -193,6 +210,7 @@ class LinearProgram:
         column_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
         quadratic: Any = None,
         labels: AxisNames | None = None,
+        conditions: Conditions | Mapping[str, Any] | None = None,
     ) -> None:
         if sense not in ("min", "max"):
             raise OptionError(f"sense is {sense!r}; it must be 'min' or 'max'")
@@ -232,6 +250,7 @@ class LinearProgram:
         store(self, "row_names", _labels(rows, row_names, "row", self.labels))
         store(self, "column_names", _labels(columns, column_names, "column", self.labels))
         self._validate()
+        store(self, "conditions", conditions_of(self, conditions))
 
     def _validate(self) -> None:
         require(np.isfinite(self.cost), "cost", "must be finite", self.cost)
@@ -265,8 +284,8 @@ class LinearProgram:
 
     @cached_property
     def is_mixed_integer(self) -> bool:
-        """Whether any column must be a whole number."""
-        return bool(self.integer.any())
+        """Whether a search is needed: for whole numbers, or for `conditions`."""
+        return bool(self.integer.any()) or bool(self.conditions)
 
     @cached_property
     def transposed(self) -> sparse.csr_array:
@@ -320,9 +339,10 @@ class LinearProgram:
         fields = (
             "cost", "matrix", "row_lower", "row_upper", "lower", "upper",
             "integer", "sense", "offset", "row_names", "column_names", "quadratic", "labels",
+            "conditions",
         )  # fmt: skip
         for name, change in changes.items():
-            if isinstance(change, Mapping) and name in fields and name != "labels":
+            if isinstance(change, Mapping) and name in fields[:7]:
                 labels = self.row_names if name.startswith("row_") else self.column_names
                 changes[name] = labels.changed(getattr(self, name), change)
         if changes.keys() <= {"cost", "offset"}:
@@ -343,8 +363,8 @@ class LinearProgram:
         return other
 
     def relaxed(self) -> LinearProgram:
-        """Return the linear program without the whole-number conditions."""
-        return self.replace(integer=False)
+        """Return the linear program without whole-number and other conditions."""
+        return self.replace(integer=False, conditions=None)
 
     @classmethod
     def build(cls, sense: Sense = "min", *, offset: float = 0.0) -> Builder:
@@ -407,9 +427,10 @@ class LinearProgram:
     def read(cls, path: str | Path) -> LinearProgram:
         """Read a program from an MPS file, fixed or free, or from one in CPLEX LP format.
 
-        What is no part of such a program, for instance a semi-continuous column or a quadratic term
-        in a row, is an error. A quadratic term of the objective stands in a section QUADOBJ,
-        QSECTION or QMATRIX, or in ``[ ... ] / 2``. Bounds and sides of 1e20 or more stand for
+        What is no part of such a program, for instance a piecewise-linear term, is an error.
+        Semi-continuous columns, SOS, indicators and rows with products become its `conditions`. A
+        quadratic term of the objective stands in a section QUADOBJ, QSECTION or QMATRIX, or in
+        ``[ ... ] / 2``. Bounds and sides of 1e20 or more stand for
         infinity. Where customs differ: of two rows of kind N in an MPS file, the first is the
         objective, and the second a row without sides; of several sets of RHS, RANGES or BOUNDS the
         first is used, and the logger ``edgeopt.solvers`` says so; text after ENDATA is not read; a

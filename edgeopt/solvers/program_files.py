@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.solvers.conditions import with_all_rows
 from edgeopt.solvers.draft import Source
 from edgeopt.solvers.lp_format import read_lp
 from edgeopt.solvers.mps_format import other_side, read_mps, span_between
@@ -168,7 +169,10 @@ def _number(value: float) -> str:
 
 
 def _write_mps(program: LinearProgram, stream: TextIO) -> None:
-    names = _Names(program)
+    program, indicators, curved = with_all_rows(program)
+    names, held = _Names(program), program.conditions
+    whole = {one.column for one in held.indicators}
+    binaries = {j for j in whole if program.lower[j] < program.upper[j]}
     rows = [_mps_row(*sides) for sides in zip(program.row_lower, program.row_upper, strict=True)]
     write = stream.write
     write("NAME edgeopt FREE\n")
@@ -191,13 +195,40 @@ def _write_mps(program: LinearProgram, stream: TextIO) -> None:
         if span:
             write(f" RNG {name} {span}\n")
     write("BOUNDS\n")
-    for name, below, above in zip(names.columns, program.lower, program.upper, strict=True):
-        stream.writelines(f" {line}\n" for line in _mps_bounds(name, below, above))
+    for place, name in enumerate(names.columns):
+        below, above = program.lower[place], program.upper[place]
+        least = held.semicontinuous.get(place)
+        lines = _mps_bounds(name, below, above)
+        if least is not None:
+            lines = [f"LO BND {name} {_number(least)}", f"SC BND {name} {_number(above)}"]
+        elif place in binaries:  # SCIP takes no other column for an indicator
+            lines = [f"BV BND {name}"]
+        stream.writelines(f" {line}\n" for line in lines)
     if program.quadratic is not None:
         write("QUADOBJ\n")
         for one, other, value in _lower_triangle(program.quadratic):
             write(f" {names.columns[one]} {names.columns[other]} {_number(value)}\n")
+    write("SOS\n" if held.sos else "")
+    for number, (kind, members) in enumerate(held.sos):
+        write(f" S{kind} set{number}\n")
+        stream.writelines(f"    {names.columns[j]} {k}\n" for k, j in enumerate(members, 1))
+    for row, products in curved.items():
+        write(f"QCMATRIX {names.rows[row]}\n")
+        for (one, other), value in _both_halves(products.products).items():
+            write(f" {names.columns[one]} {names.columns[other]} {_number(value)}\n")
+    write("INDICATORS\n" if indicators else "")
+    for row, by in indicators.items():
+        write(f" IF {names.rows[row]} {names.columns[by.column]} {by.value}\n")
     write("ENDATA\n")
+
+
+def _both_halves(products: dict[tuple[int, int], float]) -> dict[tuple[int, int], float]:
+    """Return the symmetric matrix of a sum of products; halves may be on either side."""
+    halves: dict[tuple[int, int], float] = {}
+    for (one, other), value in products.items():
+        for pair in ((one, other), (other, one)):
+            halves[pair] = halves.get(pair, 0.0) + 0.5 * value
+    return halves
 
 
 def _lower_triangle(quadratic: ConvexMatrix) -> Iterator[tuple[int, int, float]]:
@@ -252,7 +283,8 @@ def _mps_bounds(name: str, below: float, above: float) -> Iterable[str]:
 def _write_lp(program: LinearProgram, stream: TextIO) -> None:
     if not program.shape[1]:
         raise OptionError("a program without columns has no LP format; write it as .mps")
-    names = _Names(program)
+    program, indicators, curved = with_all_rows(program)
+    names, held = _Names(program), program.conditions
     columns, write = names.columns, stream.write
     stream.writelines(names.comments("\\"))
     below, above = program.row_lower, program.row_upper
@@ -264,7 +296,12 @@ def _write_lp(program: LinearProgram, stream: TextIO) -> None:
     by_row = program.matrix.tocsr()
     for row, name in enumerate(names.rows):
         span = slice(by_row.indptr[row], by_row.indptr[row + 1])
-        body = _expression(by_row.data[span], by_row.indices[span], columns)
+        before, body = "", _expression(by_row.data[span], by_row.indices[span], columns)
+        if row in indicators:
+            before = f" {columns[indicators[row].column]} = {indicators[row].value} ->"
+        if row in curved:
+            body += f" + [{_lp_products(curved[row].products, columns)} ]"
+        body = before + body
         if below[row] == above[row]:
             write(f" {name}:{body} = {_number(below[row])}\n")
             continue
@@ -274,29 +311,44 @@ def _write_lp(program: LinearProgram, stream: TextIO) -> None:
         if np.isfinite(above[row]):
             write(f" {name}{high}:{body} <= {_number(above[row])}\n")
     write("Bounds\n")
-    for name, below, above in zip(columns, program.lower, program.upper, strict=True):
+    for place, name in enumerate(columns):
+        below, above = held.semicontinuous.get(place, program.lower[place]), program.upper[place]
         left = "-inf" if np.isneginf(below) else _number(below)
         right = "+inf" if np.isposinf(above) else _number(above)
         write(f" {left} <= {name} <= {right}\n")
-    if program.is_mixed_integer:
+    if program.integer.any():
         write("General\n")
         stream.writelines(f" {columns[j]}\n" for j in np.flatnonzero(program.integer))
+    if held.semicontinuous:
+        write("Semi-Continuous\n")
+        stream.writelines(f" {columns[j]}\n" for j in held.semicontinuous)
+    write("SOS\n" if held.sos else "")
+    for number, (kind, members) in enumerate(held.sos):
+        weighed = " ".join(f"{columns[j]}:{k}" for k, j in enumerate(members, 1))
+        write(f" set{number}: S{kind}:: {weighed}\n")
     write("End\n")
+
+
+def _lp_products(products: dict[tuple[int, int], float], columns: list[str]) -> str:
+    return "".join(
+        f" {value:+.17g} {columns[one]} ^2" if one == other
+        else f" {value:+.17g} {columns[one]} * {columns[other]}"
+        for (one, other), value in products.items()
+    )  # fmt: skip
 
 
 def _lp_objective(program: LinearProgram, columns: list[str]) -> str:
     # Columns without cost are named too: readers number columns as they meet them.
     costs = [f" {cost:+.17g} {name}" for cost, name in zip(program.cost, columns, strict=True)]
-    products = []
+    products = ""
     if program.quadratic is not None:
         # [ ] / 2 holds x'Qx, to which an entry off the diagonal adds twice.
-        products = [
-            f" {value:+.17g} {columns[one]} ^ 2"
-            if one == other
-            else f" {2.0 * value:+.17g} {columns[one]} * {columns[other]}"
-            for one, other, value in _lower_triangle(program.quadratic)
-        ]
-    bracket = f" + [{''.join(products)} ] / 2" if products else ""
+        entries = _lower_triangle(program.quadratic)
+        halves = {(one, other): value for one, other, value in entries}
+        products = _lp_products(
+            {pair: (1.0 + (pair[0] != pair[1])) * value for pair, value in halves.items()}, columns
+        )
+    bracket = f" + [{products} ] / 2" if products else ""
     offset = f" {program.offset:+.17g}" if program.offset else ""
     return f"{''.join(costs)}{bracket}{offset}"
 

@@ -128,7 +128,12 @@ def _is_more_than_noise(program: LinearProgram, duals: Vector) -> bool:
 
 def _without_objective(program: LinearProgram) -> LinearProgram:
     return program.replace(
-        cost=np.zeros(program.shape[1]), sense="min", offset=0.0, integer=False, quadratic=None
+        cost=np.zeros(program.shape[1]),
+        sense="min",
+        offset=0.0,
+        integer=False,
+        quadratic=None,
+        conditions=None,
     )
 
 
@@ -165,5 +170,5 @@ def improving_ray(program: LinearProgram, time_limit: float | None = None) -> Ve
 
 def is_point(program: LinearProgram, values: Vector) -> bool:
     """Return whether a point, repaired, satisfies the rows of the relaxed program."""
-    relaxed = program.replace(integer=False, quadratic=None)
+    relaxed = program.relaxed().replace(quadratic=None)
     return linear.primal_violation(relaxed, repaired(relaxed, values)) <= DEFAULT

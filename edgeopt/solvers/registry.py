@@ -27,6 +27,14 @@ from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.options import check_flag, check_text, check_whole
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.backend import or_tools
+from edgeopt.solvers.conditions import (
+    CURVED_SEARCH,
+    INDICATORS,
+    QUADRATIC_ROWS,
+    SEMICONTINUOUS,
+    SOS,
+    needs,
+)
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -65,12 +73,7 @@ def kind_of(problem: Any) -> Kind:
     """Return the kind of a problem."""
     if isinstance(problem, LinearProgram):
         if problem.quadratic is not None:
-            if problem.is_mixed_integer:
-                raise ProblemTypeError(
-                    "no solver takes whole numbers with a quadratic objective here: solve "
-                    "problem.relaxed(), or state the objective by linear pieces"
-                )
-            return Kind.QUADRATIC
+            return Kind.MIXED_INTEGER if problem.is_mixed_integer else Kind.QUADRATIC
         return Kind.MIXED_INTEGER if problem.is_mixed_integer else Kind.LINEAR
     if isinstance(problem, LeftBehind):
         if problem.kind is None:
@@ -370,6 +373,9 @@ class Backend:
     warm
         Kinds of problem of which it keeps its own last state, to go on from when only data have
         changed (`Reusable`, and `solve(warm=True)` where the problem itself stays).
+    takes
+        What else it takes: "semi-continuous columns", "SOS", "indicators", "quadratic rows", or
+        "whole numbers with a quadratic objective".
 
     Examples
     --------
@@ -385,6 +391,7 @@ class Backend:
     routes: Mapping[Kind, str | BackendSolve]
     starts: Collection[Kind] = ()
     warm: Collection[Kind] = ()
+    takes: Collection[str] = ()
 
     @property
     def installed(self) -> bool:
@@ -442,6 +449,14 @@ class Backend:
         solve: BackendSolve = found
         return solve
 
+    def check_conditions(self, program: LinearProgram) -> None:
+        """Raise unless the solver takes all conditions of a program."""
+        for need in needs(program):
+            if need not in self.takes:
+                able = [one for one in _TABLE if need in one.takes]
+                names = ", ".join(f"{one.name} (pip install {one.distribution})" for one in able)
+                raise ProblemTypeError(f"{self.name} does not take {need}; take {names}")
+
     def check_start(self, kind: Kind) -> None:
         """Raise unless the solver can start this kind of problem from a point."""
         if kind not in self.starts:
@@ -476,6 +491,7 @@ _TABLE: Final[tuple[Backend, ...]] = (
     Backend(
         "highs", "highspy", "highspy", _routes("highs:solve", *_LINEAR, Kind.QUADRATIC) | _MODELS,
         starts=(*_LINEAR, Kind.PYOMO, Kind.CVXPY), warm=(*_LINEAR, Kind.PYOMO, Kind.CVXPY),
+        takes=(SEMICONTINUOUS,),
     ),
     Backend("scipy", "scipy", "scipy", _routes("scipy:solve", *_LINEAR) | _MODELS),
     Backend(
@@ -494,6 +510,7 @@ _TABLE: Final[tuple[Backend, ...]] = (
     Backend(
         "scip", "pyscipopt", "pyscipopt", _routes("scip:solve", *_LINEAR) | _MODELS,
         starts=(Kind.MIXED_INTEGER, Kind.PYOMO),
+        takes=(SEMICONTINUOUS, SOS, INDICATORS, QUADRATIC_ROWS, CURVED_SEARCH),
     ),
     Backend(
         "ipopt", "casadi", "casadi", _SMOOTH | _PYOMO,
@@ -574,6 +591,9 @@ def default_solver(problem: Any, kind: Kind) -> str:
     programs and the other CVXPY problems, Ipopt those of CasADi. What HiGHS refuses
     goes to `NONLINEAR`, where that is installed.
     """
+    default = find_backend(DEFAULTS[kind])
+    if isinstance(problem, LinearProgram) and not set(needs(problem)) <= set(default.takes):
+        return NONLINEAR
     if kind is Kind.CVXPY and (problem.is_mixed_integer() or problem.is_lp()):
         return DEFAULTS[Kind.LINEAR]
     return DEFAULTS[kind]

@@ -99,7 +99,12 @@ def wide(program: LinearProgram) -> bool:
 
 
 def units_of(program: LinearProgram) -> Units:
-    """Return factors that bring the entries of a program closer together, or leave them."""
+    """Return factors that bring the entries of a program closer together, or leave them.
+
+    Those of a program with conditions, which have units of their own, stay.
+    """
+    if program.conditions:
+        return Units(*(np.zeros(size, dtype=np.int32) for size in program.shape))
     rows, columns = _balanced(program)
     alone = np.diff(program.matrix.indptr) == 0
     if program.quadratic is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.basis import read_start
+from edgeopt.solvers.conditions import decided
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Basis, Kind
 from edgeopt.solvers.residuals import linear
@@ -155,11 +156,9 @@ def ready(
     if not np.isnan(start).any() and linear.primal_violation(program, start) <= DEFAULT:
         return request, START
     fixed = np.where(program.integer, np.round(start), np.nan)
-    lower = np.where(program.integer, fixed, program.lower)
-    upper = np.where(program.integer, fixed, program.upper)
-    inside = ((lower >= program.lower) & (upper <= program.upper)).all()
     try:
-        found = relax(program.replace(lower=lower, upper=upper, integer=False)) if inside else None
+        settled = decided(program, np.where(np.isnan(start), 0.0, np.round(start)))
+        found = None if settled is None else relax(settled)
     except SolverError:
         found = None
     if found is not None and found.values is not None:

@@ -102,6 +102,12 @@ def load(program: LinearProgram) -> highspy.Highs:
         raise OptionError(
             f"HiGHS counts with 32 bits and cannot hold {matrix.nnz} nonzeros; generate columns"
         )
+    lower, whole = program.lower, program.integer.astype(np.int32)
+    if program.conditions:
+        lower = lower.copy()
+        for column, least in program.conditions.semicontinuous.items():
+            lower[column] = least
+            whole[column] += int(highspy.HighsVarType.kSemiContinuous)
     model = highspy.Highs()  # type: ignore[no-untyped-call]
     model.setOptionValue("output_flag", False)
     outcome = model.passModel(
@@ -112,14 +118,14 @@ def load(program: LinearProgram) -> highspy.Highs:
         int(highspy.ObjSense.kMinimize),
         program.sign * program.offset,
         program.sign * program.cost,
-        program.lower,
+        lower,
         program.upper,
         program.row_lower,
         program.row_upper,
         matrix.indptr.astype(np.int32, copy=False),
         matrix.indices.astype(np.int32, copy=False),
         matrix.data,
-        program.integer.astype(np.int32),
+        whole,
     )
     if outcome == highspy.HighsStatus.kError:
         raise refusal("HiGHS", program, "it takes no numbers of such a size")
@@ -182,7 +188,8 @@ def set_start(model: highspy.Highs, program: LinearProgram, request: Request) ->
         _set_basis(model, request.start)
         return
     known = np.flatnonzero(np.isfinite(request.start)).astype(np.int32)
-    if not program.is_mixed_integer:
+    if not program.is_mixed_integer or (program.conditions and len(known) == program.shape[1]):
+        # Of semi-continuous columns, parts of a point are refused.
         whole = highspy.HighsSolution()
         whole.col_value, whole.value_valid = request.start.tolist(), True
         outcome = model.setSolution(whole)

@@ -17,9 +17,11 @@ from pyscipopt.scip import Term
 
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.solvers.backend.assembly import LogStream, refusal
+from edgeopt.solvers.conditions import CURVED_SEARCH, QUADRATIC_ROWS, needs
+from edgeopt.solvers.quadratic import upper_triangle
 from edgeopt.solvers.registry import Progress, Reports
 from edgeopt.solvers.solution import Status, answer
-from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +83,12 @@ def solve(program: LinearProgram, request: Request) -> Solution:
 def _solve(program: LinearProgram, request: Request, reports: Reports) -> Solution:
     start = time.perf_counter()
     model, columns, rows = _build(program)
-    settings = _configure(model, request, continuous=not program.is_mixed_integer)
+    settings = _configure(
+        model,
+        request,
+        continuous=not program.is_mixed_integer,
+        curved=bool({CURVED_SEARCH, QUADRATIC_ROWS} & {*needs(program)}),
+    )
     if reports.wanted:
         watcher = _Watcher(reports, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
@@ -143,7 +150,45 @@ def _build(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
         body = Expr({terms[column]: value for column, value in entries})
         low, high = float(program.row_lower[row]), float(program.row_upper[row])
         rows.append(_add_row(model, body, low, high, keep=not program.is_mixed_integer))
+    if program.quadratic is not None:
+        _add_quadratic(model, columns, program)
+    _add_conditions(model, columns, program)
     return model, columns, rows
+
+
+def _add_quadratic(model: Any, columns: list[Any], program: LinearProgram) -> None:
+    """Minimise a column that is at least the quadratic term: SCIP's objectives are linear."""
+    above = model.addVar(lb=0.0, obj=1.0)
+    entries = upper_triangle(program).tocoo()
+    products = {
+        Term(columns[a], columns[b]): value if a != b else 0.5 * value
+        for a, b, value in zip(entries.row, entries.col, entries.data.tolist(), strict=True)
+    }
+    model.addCons(Expr(products | {Term(above): -1.0}) <= 0.0)
+
+
+def _add_conditions(model: Any, columns: list[Any], program: LinearProgram) -> None:
+    for place, least in program.conditions.semicontinuous.items():
+        used, column = model.addVar(vtype="B"), columns[place]
+        model.addCons(column - least * used >= 0.0)
+        model.addCons(column - float(program.upper[place]) * used <= 0.0)
+    for one in program.conditions.sos:
+        add = model.addConsSOS1 if one.kind == 1 else model.addConsSOS2
+        add([columns[place] for place in one.columns], list(range(1, len(one.columns) + 1)))
+    for row in program.conditions.indicators:
+        body = Expr({Term(columns[place]): size for place, size in row.terms.items()})
+        for signed, side in ((body, row.upper), (-1.0 * body, -row.lower)):
+            if np.isfinite(side):
+                model.addConsIndicator(
+                    signed <= side, columns[row.column], activeone=bool(row.value)
+                )
+    for row in program.conditions.quadratic:
+        sizes: dict[Any, float] = {}
+        for (a, b), size in row.products.items():
+            pair = Term(columns[a], columns[b])
+            sizes[pair] = sizes.get(pair, 0.0) + size
+        sizes |= {Term(columns[place]): size for place, size in row.terms.items()}
+        _add_row(model, Expr(sizes), row.lower, row.upper, keep=False)
 
 
 def _set_start(model: Any, columns: list[Any], program: LinearProgram, request: Request) -> None:
@@ -171,7 +216,7 @@ def _add_row(model: Any, body: Any, low: float, high: float, *, keep: bool) -> A
     return row
 
 
-def _configure(model: Any, request: Request, *, continuous: bool) -> dict[str, Any]:
+def _configure(model: Any, request: Request, *, continuous: bool, curved: bool) -> dict[str, Any]:
     if not request.log:
         model.hideOutput()
     else:
@@ -186,6 +231,9 @@ def _configure(model: Any, request: Request, *, continuous: bool) -> dict[str, A
     if request.tolerance is not None:
         settings["numerics/feastol"] = float(request.tolerance)
         settings["numerics/dualfeastol"] = float(request.tolerance)
+    if curved and request.tolerance is None:
+        # Rows of products miss their side by this, and the objective is such a row.
+        settings |= {"numerics/feastol": TIGHT, "limits/gap": settings["limits/gap"] / 2.0}
     if continuous:
         # Duals refer to the rows as given only if nothing rewrites them before the simplex method.
         model.setPresolve(SCIP_PARAMSETTING.OFF)

@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,6 @@ from edgeopt.solvers.labels import grouped
 from edgeopt.solvers.program import LinearProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from edgeopt.solvers.program import Sense
@@ -26,12 +25,17 @@ _LABEL: Final = re.compile(r'[*\\] label of (row|column) (\S+): (".*")')
 _PARTED: Final = re.compile(r"\\ both sides of row (\S+)")
 
 
+Entries = tuple[Any, Any, Any]
+"""Value, row and column of entries of a matrix."""
+
+
 @dataclass
 class Source:
     """A text file: its lines, counted from 1, and the errors that name them."""
 
     path: Path
     lines: list[str]
+    text: str = field(repr=False)
 
     @classmethod
     def of(cls, path: Path) -> Source:
@@ -47,7 +51,12 @@ class Source:
         except UnicodeDecodeError as failure:
             line = data[: failure.start].count(b"\n") + 1
             raise InputError(f"{path}, line {line}", "is no text in UTF-8") from None
-        return cls(path, [line.rstrip("\r\x1a") for line in text.split("\n")])
+        breaks = text.count("\r")
+        packed = breaks and breaks == text.count("\n") == text.count("\r\n")
+        lines = text.split("\r\n" if packed else "\n")
+        if "\x1a" in text or (breaks and not packed):
+            lines = [line.rstrip("\r\x1a") for line in lines]
+        return cls(path, lines, text)
 
     def error(self, line: int, rule: str, value: str | None = None) -> InputError:
         """Return the error of a line."""
@@ -76,8 +85,9 @@ class Source:
 
     def comments(self) -> tuple[dict[tuple[str, str], str], list[str]]:
         """Return the labels that `LinearProgram.write` left beside plain names, and split rows."""
-        labels, parted = {}, []
-        for line in self.lines:
+        labels: dict[tuple[str, str], str] = {}
+        parted: list[str] = []
+        for line in filter("!".__le__, self.lines):  # not those that begin with a blank
             if line[:1] in ("*", "\\"):
                 label, both = _LABEL.fullmatch(line), _PARTED.fullmatch(line)
                 if label:
@@ -108,6 +118,7 @@ class Draft:
     entry_row: list[int] = field(default_factory=list)
     entry_column: list[int] = field(default_factory=list)
     entry_value: list[float] = field(default_factory=list)
+    entries: Entries | None = None  # further ones, as arrays
     # row, column and value of each entry of the quadratic term
     products: list[tuple[int, int, float]] = field(default_factory=list)
 
@@ -126,17 +137,25 @@ class Draft:
         count = len(self.columns)
         if not count:
             raise InputError(str(source.path), "holds no columns")
-        one, other, value = zip(*self.products, strict=True) if self.products else ((), (), ())
-        quadratic = _matrix(value, one, other, (count, count))
+        quadratic = None
+        if self.products:
+            one, other, value = zip(*self.products, strict=True)
+            quadratic = _matrix(value, one, other, (count, count))
         shape = (len(self.rows), count)
-        (row_names, column_names), called = grouped(
-            [labels.get(("row", name), name) for name in self.rows],
-            [labels.get(("column", name), name) for name in self.columns],
-        )
+        names = [list(self.rows), list(self.columns)]
+        if labels:
+            kinds = zip(("row", "column"), names, strict=True)
+            names = [[labels.get((kind, name), name) for name in own] for kind, own in kinds]
+        (row_names, column_names), called = grouped(*names)
+        entries: Entries = self.entry_value, self.entry_row, self.entry_column
+        if self.entries is not None:
+            both = zip(self.entries, entries, strict=True)
+            made = [np.concatenate([held, more]) if len(more) else held for held, more in both]
+            entries = made[0], made[1], made[2]
         try:
             return LinearProgram(
                 self.cost,
-                _matrix(self.entry_value, self.entry_row, self.entry_column, shape),
+                _matrix(*entries, shape),
                 self.row_lower,
                 self.row_upper,
                 self.lower,
@@ -147,18 +166,15 @@ class Draft:
                 row_names=row_names,
                 column_names=column_names,
                 labels=called,
-                quadratic=quadratic if quadratic.nnz else None,
+                quadratic=quadratic if quadratic is not None and quadratic.nnz else None,
             )
         except InstanceError as failure:
             raise InstanceError(str(source.path), f"holds no such program: {failure}") from None
 
 
-def _matrix(
-    values: Sequence[float], rows: Sequence[int], columns: Sequence[int], shape: tuple[int, int]
-) -> sparse.csc_array:
+def _matrix(values: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> sparse.csc_array:
     """Return the matrix of entries, those of the same place added up."""
-    entries = sparse.coo_array((values, (rows, columns)), shape=shape, dtype=np.float64)
-    matrix = sparse.csc_array(entries)
+    matrix = sparse.coo_array((values, (rows, columns)), shape=shape, dtype=np.float64).tocsc()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

@@ -327,7 +327,7 @@ def grouped(*kinds: Sequence[str]) -> tuple[list[Any], dict[str, tuple[str, ...]
 
     The labels are the same; the second part is what the entries of their indices are called.
     """
-    if not any("[" in name for names in kinds for name in names):
+    if not any("[" in "".join(names) for names in kinds):
         return list(map(list, kinds)), {}
     parsed = [[_parsed(name) for name in names] for names in kinds]
     words: dict[str, dict[str, int]] = {}

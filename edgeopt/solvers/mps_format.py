@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from decimal import Decimal, localcontext
-from itertools import pairwise, takewhile
+from functools import cached_property
+from itertools import compress, pairwise, repeat, takewhile
+from operator import ge
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +15,7 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.solvers.conditions import read_conditions
 from edgeopt.solvers.draft import Draft
+from edgeopt.solvers.mps_sections import bounds_of, columns_of, rows_of, sides_of
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -30,6 +34,8 @@ _FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
 _BELOW: Final = {"LO", "LI", "FX", "FR", "MI", "BV"}
 """Bounds that say where a column begins; without one, a negative upper bound leaves it open."""
+
+_FEW: Final = 120  # lines of COLUMNS that are as fast one by one
 
 _DIGITS: Final = 50
 """Digits of the sum that gives a row its second side: more than two numbers can tell apart."""
@@ -119,7 +125,10 @@ class _Mps:
             "SOS": self._set,
             "INDICATORS": self._indicator,
         }
-        for number, line in enumerate(self._source.lines, 1):
+        lines, number = self._source.lines, 0
+        while number < len(lines):
+            line = lines[number]
+            number += 1
             self.line = number
             if line[:1] == "*" or not line.strip() or section == "ENDATA":
                 continue
@@ -135,6 +144,8 @@ class _Mps:
                     self._bend(section, " ".join(rest))
                 elif rest and section in sections:
                     raise self._error("a line of data must begin with a blank", line)
+                if section in ("ROWS", "COLUMNS", "RHS", "BOUNDS"):
+                    number = self._at_once(section, number)
             elif section in sections:
                 sections[section](self._words(line, section))
             else:
@@ -142,6 +153,80 @@ class _Mps:
         if section != "ENDATA":
             raise self._error("the file ends without ENDATA: it is cut short")
         return self._finished()
+
+    @cached_property
+    def _heads(self) -> list[int]:
+        lines = self._source.lines
+        return list(
+            compress(range(len(lines)), map(ge, lines, repeat("!")))
+        )  # no blank comes first
+
+    def _at_once(self, section: str, begin: int) -> int:
+        """Read all lines of a section where they have the usual form, and return the next one."""
+        if self._fixed or "$" in self._source.text:
+            return begin
+        after = bisect_left(self._heads, begin)
+        lines = self._source.lines
+        end = self._heads[after] if after < len(self._heads) else begin
+        if end == begin or lines[end][0] == "*":
+            return begin
+        read = {
+            "ROWS": self._rows_at_once,
+            "COLUMNS": self._columns_at_once,
+            "RHS": self._sides_at_once,
+            "BOUNDS": self._bounds_at_once,
+        }[section]
+        return end if read(lines[begin:end]) else begin
+
+    def _rows_at_once(self, lines: list[str]) -> bool:
+        kinds = rows_of(lines)
+        if kinds is None or self._kinds or self._chosen is not None:
+            return False
+        self._kinds = kinds
+        self._objective = next((name for name, kind in kinds.items() if kind == "N"), None)
+        rows = (name for name in kinds if name != self._objective)
+        self._draft.rows = {name: place for place, name in enumerate(rows)}
+        return True
+
+    def _columns_at_once(self, lines: list[str]) -> bool:
+        draft, objective = self._draft, len(self._draft.rows)
+        places = (
+            draft.rows if self._objective is None else {**draft.rows, self._objective: objective}
+        )
+        few = len(lines) < _FEW or draft.columns
+        found = None if few else columns_of(lines, places)
+        if found is None:
+            return False
+        count = len(found.names)
+        draft.columns = {name: place for place, name in enumerate(found.names)}
+        draft.lower, draft.upper, draft.integer = [0.0] * count, [np.inf] * count, found.whole
+        costs = found.row == objective
+        cost, others = np.zeros(count), ~costs
+        cost[found.column[costs]] = found.value[costs]
+        draft.cost = cost.tolist()
+        draft.entries = found.value[others], found.row[others], found.column[others]
+        names = list(places)
+        self._current = count - 1
+        self._seen = {names[row] for row in found.row[found.column == count - 1].tolist()}
+        return True
+
+    def _sides_at_once(self, lines: list[str]) -> bool:
+        found = None if "RHS" in self._sets or self._sides else sides_of(lines, self._kinds)
+        if found is None:
+            return False
+        self._sets["RHS"], self._sides = found
+        return True
+
+    def _bounds_at_once(self, lines: list[str]) -> bool:
+        columns = self._draft.columns
+        found = None if "BOUNDS" in self._sets or self._bounds else bounds_of(lines, columns)
+        if found is None:
+            return False
+        self._sets["BOUNDS"], bounds = found
+        for kind, name, value in bounds:
+            self._bounds.setdefault(name, set()).add(kind)
+            self._set_bound(kind, columns[name], value)
+        return True
 
     def _words(self, line: str, section: str) -> list[str]:
         words = line.split()
@@ -382,16 +467,22 @@ class _Mps:
             raise self._error("OBJNAME names no row of kind N that follows it", self._chosen)
         if self._objective is not None:
             draft.offset = 0.0 - float(self._sides.get(self._objective, 0.0))
-        for row in draft.rows:
-            low, high = self._row_sides(row)
-            draft.row_lower.append(low)
-            draft.row_upper.append(high)
-        for name, column in draft.columns.items():
-            given = self._bounds.get(name, set())
-            if draft.integer[column] and not given:
-                draft.upper[column] = 1.0
+        sides = [float(self._sides.get(row, 0.0)) for row in draft.rows]
+        kinds = [self._kinds[row] for row in draft.rows]
+        both = list(zip(kinds, sides, strict=True))
+        draft.row_lower = [-np.inf if kind in "LN" else side for kind, side in both]
+        draft.row_upper = [np.inf if kind in "GN" else side for kind, side in both]
+        for row in self._spans:
+            place = draft.rows[row]
+            draft.row_lower[place], draft.row_upper[place] = self._row_sides(row)
+        for name, given in self._bounds.items():
+            column = draft.columns[name]
             if draft.upper[column] < 0.0 and not given & _BELOW:
                 draft.lower[column] = -np.inf
+        if True in draft.integer:
+            for name, column in draft.columns.items():
+                if draft.integer[column] and name not in self._bounds:
+                    draft.upper[column] = 1.0
         labels, _ = self._source.comments()
         semi = [draft.columns[name] for name in self._semi]
         sets = [(kind, [place for _, place in sorted(members)]) for kind, members in self._sos]

@@ -141,8 +141,8 @@ class Words:
     def numbers(self, which: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Return the finite numbers that words say, None if one says none.
 
-        Digits and a point give a whole number over a power of ten. Where both are exact as
-        doubles, their quotient is the nearest one, as `float` returns it.
+        Digits and a point give a whole number over a power of ten. Up to `_LONGEST` letters, both
+        are exact as doubles, and their quotient is the nearest one, as `float` returns it.
         """
         begin, end = self.begin[which], self.end[which]
         minus = self.byte[begin] == ord("-")
@@ -164,7 +164,6 @@ class Words:
         value: NDArray[np.float64] = whole / _POWER[after]
         value[minus] *= -1.0
         usual = (wrong == 0) & (points < 2) & (length > points) & (length <= _LONGEST)
-        usual &= whole <= 2**53
         if not usual.all():
             others = np.flatnonzero(~usual)
             parsed = _numbers(self.text(which[others]))

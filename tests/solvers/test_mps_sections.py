@@ -87,6 +87,8 @@ def test_a_section_at_once_is_its_lines(text: str, tmp_path_factory) -> None:
         st.one_of(
             st.from_regex(r"[+-]?[0-9]{1,17}(\.[0-9]{0,17})?", fullmatch=True),
             st.from_regex(r"[+-]?\.[0-9]{1,16}", fullmatch=True),
+            st.integers(10**14, 10**17).map(str),
+            st.integers(10**14, 10**15 - 1).map(lambda n: f"{n // 1000}.{n % 1000:03d}"),
             st.floats(allow_nan=False, allow_infinity=False).map(repr),
         ),
         min_size=1,

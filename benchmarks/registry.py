@@ -52,6 +52,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_lp.BENCHMARK,
     rescue_lp.COLUMNS,
     rescue_lp_large.BENCHMARK,
+    rescue_lp_huge.WIDE,
     rescue_lp_huge.BENCHMARK,
     rounding.BENCHMARK,
     rounding.EQUAL,

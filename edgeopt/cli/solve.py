@@ -136,12 +136,14 @@ def _print(record: "System", name: str, instance: str, benchmark: Any) -> None:
         f"best plan found has {objective.amount(benchmark.value, 6)}."
     )
     print()
+    method = getattr(getattr(benchmark.plan, "solution", None), "options", {}).get("method")
     show.facts(
         [
             ("best plan", number(benchmark.value, 8)),
             ("proven bound", number(benchmark.bound, 8)),
             ("relative gap", power(benchmark.gap)),
             ("solver", benchmark.solver),
+            *([("method", method)] if method else []),
             ("status", benchmark.status),
         ]
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeopt.instances.rescue import generate
-from edgeopt.models.rescue import kernels, solve_p1_lp
+from edgeopt.models.rescue import first_order, kernels, solve_p1_lp
 from edgeopt.models.rescue import newton_system as newton
 
 APART, CLOSE = 512, 0
@@ -42,7 +42,7 @@ def outcome(kernel, arguments, gap):
     return np.asarray([] if returned is None else returned).tobytes(), arrays
 
 
-@pytest.mark.parametrize("method", ["structured", "columns"])
+@pytest.mark.parametrize("method", ["structured", "columns", "pdhg"])
 def test_p1_lp_has_the_same_bits(monkeypatch, method):
     called = set()
 
@@ -59,12 +59,18 @@ def test_p1_lp_has_the_same_bits(monkeypatch, method):
 
         return call
 
-    passes = ("begin_direction", "finish_direction", "_prepare", "_gather", "_complete")
-    products = ("price_runs", "occupancy", "assemble_band", "eliminate", "load_by_pair")
-    for module, names in ((newton, passes), (kernels, products)):
+    if method == "pdhg":
+        steps = ("step_runs", "project_windows", "project_runs", "reduce_profits", "place_runs")
+        products: tuple[str, ...] = ("price_runs", "occupancy", "load_by_pair")
+        own = (first_order, steps)
+    else:
+        steps = ("begin_direction", "finish_direction", "_prepare", "_gather", "_complete")
+        products = ("price_runs", "occupancy", "assemble_band", "eliminate", "load_by_pair")
+        own = (newton, steps)
+    for module, names in (own, (kernels, products)):
         for name in names:
             monkeypatch.setattr(module, name, held(getattr(module, name)))
     for seed in range(2):
         instance = generate(servers=2, devices=3, profiles=3, horizon=24, reserved=6, rng=seed)
-        solve_p1_lp(instance, method=method)
-    assert called == {*passes, *products}
+        solve_p1_lp(instance, method=method, gap=1e-3 if method == "pdhg" else 1e-6)
+    assert called == {*steps, *products}

@@ -298,7 +298,7 @@ def serve_alone(problem: P1Relaxation, tasks: NDArray[np.int64]) -> Floats:
     for k in range(instance.servers):
         own = tasks[order[offset[k] : offset[k + 1]]]
         if own.size:
-            x[own], _ = _serve(problem, own, k, np.zeros(instance.horizon))
+            x[own], _ = serve(problem, own, k, np.zeros(instance.horizon))
     return x
 
 
@@ -330,12 +330,12 @@ def _serve_anew(problem: P1Relaxation, y: Allocation) -> tuple[Allocation, Float
     for k in range(instance.servers):
         tasks = order[offset[k] : offset[k + 1]]
         low, high = 0.0, 1.0
-        shares, complete = _serve(problem, tasks, k, occupied[k])
+        shares, complete = serve(problem, tasks, k, occupied[k])
         if not complete:
-            shares, _ = _serve(problem, tasks, k, 0.0 * occupied[k])
+            shares, _ = serve(problem, tasks, k, 0.0 * occupied[k])
         while not complete and high - low > ROUNDING:
             middle = (low + high) / 2
-            trial, enough = _serve(problem, tasks, k, middle * occupied[k])
+            trial, enough = serve(problem, tasks, k, middle * occupied[k])
             if enough:
                 low, shares = middle, trial
             else:
@@ -346,7 +346,7 @@ def _serve_anew(problem: P1Relaxation, y: Allocation) -> tuple[Allocation, Float
     return _fit(problem, y, np.maximum(1.0 - busy, 0.0)), x
 
 
-def _serve(
+def serve(
     problem: P1Relaxation, tasks: NDArray[np.int64], k: int, occupied: Floats
 ) -> tuple[Floats, bool]:
     """Serve one server's tasks in the time that retraining leaves; tell whether all were met."""
@@ -360,6 +360,25 @@ def _serve(
         edf_serve(tasks, reserved.start, reserved.end, remaining, t, offer)
         work[:, t] = before - remaining[tasks]
     return work / capacity, bool((remaining[tasks] <= FEASIBLE * reserved.demand[tasks]).all())
+
+
+def allocation_of(problem: P1Relaxation, columns: ColumnSet, values: Floats) -> Allocation:
+    """Arrange column values as a sparse y."""
+    instance = problem.instance
+    profile, server = np.divmod(columns.pair, instance.servers)
+    place = server * instance.profiles + profile
+    shape = (instance.arrival.size, instance.servers * instance.profiles)
+    return sparse.csr_array((values, place, columns.indptr), shape=shape)
+
+
+def shown(problem: P1Relaxation, y: Allocation) -> Allocation:
+    """Return a sparse allocation in the form in which it is shown: dense unless that is large."""
+    shape = problem.instance.shape[:4]
+    if math.prod(shape) <= DENSE_COLUMNS:
+        return y.toarray().reshape(shape)
+    y.eliminate_zeros()
+    y.sort_indices()
+    return y
 
 
 MAX_ITERATIONS = 300
@@ -429,7 +448,8 @@ class StructuredMaster(InteriorMaster[BandForm]):
         shares = self._alone.copy()
         shares[pairs[:, 0], pairs[:, 1]] = self.point.primal[x]
         value = self._value if self.partial else self.problem.value
-        allocation = self._allocation(self.point.primal[y].copy())
+        allocation = allocation_of(self.problem, self.columns, self.point.primal[y].copy())
+        allocation = allocation if self.partial else shown(self.problem, allocation)
         allocation, shares = feasible_point(self.problem, allocation, shares, value)
         rows = self.form.by_equation(self.point.multipliers)
         prices = -rows.occupancy.reshape(instance.horizon, instance.servers).T
@@ -439,30 +459,13 @@ class StructuredMaster(InteriorMaster[BandForm]):
             value(allocation), {"y": allocation, "x": shares}, (prices, arrival * self.scale), early
         )
 
-    def _allocation(self, values: Floats) -> Allocation:
-        """Arrange column values as the relaxation's y, sparse where columns are left out."""
-        instance, columns = self.problem.instance, self.columns
-        profile, server = np.divmod(columns.pair, instance.servers)
-        place = server * instance.profiles + profile
-        shape = (instance.arrival.size, instance.servers * instance.profiles)
-        y = sparse.csr_array((values, place, columns.indptr), shape=shape)
-        return y if self.partial else self._shown(y)
-
     def _value(self, y: Allocation) -> float:
         """Return the objective of a sparse allocation on the columns."""
         return float(self.columns.profit @ y.data)
 
-    def _shown(self, y: Allocation) -> Allocation:
-        shape = self.problem.instance.shape[:4]
-        if math.prod(shape) <= DENSE_COLUMNS:
-            return y.toarray().reshape(shape)
-        y.eliminate_zeros()
-        y.sort_indices()
-        return y
-
     def complete(self, values: Any) -> Any:
         """Return values found earlier in the form in which an allocation is shown."""
-        return values | {"y": self._shown(values["y"])} if self.partial else values
+        return values | {"y": shown(self.problem, values["y"])} if self.partial else values
 
     def add(self, columns: ColumnSet) -> int:
         """Add columns, and place them near the central path, beside the point that there is."""

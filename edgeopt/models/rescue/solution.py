@@ -409,6 +409,11 @@ class P1Relaxation:
         """The (task, slot) pairs of the x variables, shape [n, 2]."""
         return reserved_pairs(self.instance)
 
+    @property
+    def holds_profits(self) -> bool:
+        """Whether expected profits are few enough to be kept."""
+        return math.prod(self.instance.shape[:4]) <= KEPT_ENTRIES
+
     def profit_blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield expected profits [n, J, K, L] of successive ranges of slots that fit in memory."""
         instance = self.instance
@@ -417,7 +422,7 @@ class P1Relaxation:
             yield slice(0, instance.horizon), instance.expected_profit
             return
         # What is kept is computed once, and every block is a view of it.
-        source = instance.expected_profit if entries <= KEPT_ENTRIES else None
+        source = instance.expected_profit if self.holds_profits else None
         per_slot = instance.devices * instance.servers * instance.profiles
         length = max(1, BLOCK_ENTRIES // per_slot)
         for first in range(0, instance.horizon, length):

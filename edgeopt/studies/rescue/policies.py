@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ONLINE, PLAIN, SAFE, FREE = "safe", "lp", "lp_safe", "lp_free"
 """Names of the benchmarks."""
 
-METHODS = ("auto", "direct", "columns", "structured")
+METHODS = ("auto", "direct", "columns", "pdhg", "structured")
 """Ways to solve the linear program."""
 
 

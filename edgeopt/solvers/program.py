@@ -39,6 +39,8 @@ Sense = Literal["min", "max"]
 NO_LIMIT: Final = 1e20
 """A side or bound of this size or more is none, as in HiGHS and in the formats of files."""
 
+FEW: Final = 100_000  # entries of a matrix of which more may be kept than itself
+
 logger = logging.getLogger("edgeopt.solvers")
 
 
@@ -82,6 +84,11 @@ def _frozen_matrix(matrix: Any) -> sparse.csc_array:
     frozen = sparse.csc_array((data, indices, indptr), shape=csc.shape, copy=False)
     frozen.has_canonical_format = True
     return frozen
+
+
+def _sizes(matrix: sparse.csc_array) -> tuple[sparse.csc_array, sparse.csr_array]:
+    sizes = abs(matrix)
+    return sizes, sizes.T
 
 
 def _labels(
@@ -291,6 +298,22 @@ class LinearProgram:
     def transposed(self) -> sparse.csr_array:
         """The transposed matrix, which shares its numbers, shape [n, m]."""
         return self.matrix.T
+
+    @cached_property
+    def entry_range(self) -> tuple[float, float]:
+        """Smallest and largest absolute value of the entries of the matrix but 0; 1 without any."""
+        entries = np.abs(self.matrix.data)
+        entries = entries[entries > 0.0]
+        return (float(entries.min()), float(entries.max())) if len(entries) else (1.0, 1.0)
+
+    @property
+    def sizes(self) -> tuple[sparse.csc_array, sparse.csr_array]:
+        """Absolute values of the entries of the matrix, and their transpose; few are kept."""
+        return self._sizes if self.matrix.nnz <= FEW else _sizes(self.matrix)
+
+    @cached_property
+    def _sizes(self) -> tuple[sparse.csc_array, sparse.csr_array]:
+        return _sizes(self.matrix)
 
     @cached_property
     def units(self) -> Units:

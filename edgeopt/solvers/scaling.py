@@ -85,17 +85,15 @@ class _Entries(NamedTuple):
         return level
 
 
-def span(entries: Any) -> float:
-    """Return the binary logarithm of the largest over the smallest of numbers other than 0."""
-    sizes = np.abs(entries[entries != 0.0])
-    return float(np.log2(sizes.max()) - np.log2(sizes.min())) if len(sizes) else 0.0
+def span(program: LinearProgram) -> float:
+    """Return the binary logarithm of the largest over the smallest entry of the matrix but 0."""
+    smallest, largest = program.entry_range
+    return float(np.log2(largest) - np.log2(smallest))
 
 
 def wide(program: LinearProgram) -> bool:
     """Return whether entries of the matrix are so small, or so far apart, that some get lost."""
-    entries = np.abs(program.matrix.data)
-    dropped = (entries > 0.0) & (entries < DROPPED)
-    return bool(dropped.any()) or span(entries) > WIDE
+    return program.entry_range[0] < DROPPED or span(program) > WIDE
 
 
 def units_of(program: LinearProgram) -> Units:
@@ -383,14 +381,14 @@ def without_far_limits(program: LinearProgram) -> LinearProgram | None:
 def warn_if_badly_scaled(program: LinearProgram, *, stacklevel: int = 2) -> None:
     """Warn if the entries of the matrix stay further apart than `LARGEST_RATIO`, equilibrated."""
     limit = np.log2(LARGEST_RATIO)
-    if span(program.matrix.data) <= limit:
+    if span(program) <= limit:
         return
-    entries = Scaling.equilibrated(program).apply(program).matrix.data
-    if span(entries) <= limit:
+    equilibrated = Scaling.equilibrated(program).apply(program)
+    if span(equilibrated) <= limit:
         return
-    sizes = np.abs(entries[entries != 0.0])
+    smallest, largest = equilibrated.entry_range
     warnings.warn(
-        f"the entries of the matrix span {sizes.min():.1e} to {sizes.max():.1e} in the best units "
+        f"the entries of the matrix span {smallest:.1e} to {largest:.1e} in the best units "
         f"of rows and columns: more than {LARGEST_RATIO:.0e}; drop the smallest entries or bring "
         "large penalties down",
         ScalingWarning,

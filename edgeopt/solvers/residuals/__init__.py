@@ -7,6 +7,7 @@ One module per kind of problem, each with the same four functions `primal_residu
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from edgeopt.solvers.registry import Kind, LeftBehind, kind_of
@@ -51,5 +52,9 @@ def residuals_for(problem: Any) -> Residuals:
     own = ("primal_residual", "dual_residual", "dual_bound")
     if not isinstance(problem, LeftBehind) and all(hasattr(problem, name) for name in own):
         return cast("Residuals", problem)
-    kind = kind_of(problem)
+    return _module(kind_of(problem))
+
+
+@cache
+def _module(kind: Kind) -> Residuals:
     return cast("Residuals", importlib.import_module(MODULES[kind]))

@@ -172,7 +172,7 @@ def _broken(program: LinearProgram, activity: Vector) -> Vector:
 
 def row_scales(program: LinearProgram, values: Vector) -> Vector:
     """Return what meets in each row: its sides, and the sum of its terms, shape [m]."""
-    scales: Vector = abs(program.matrix) @ np.abs(values)
+    scales: Vector = program.sizes[0] @ np.abs(values)
     for side in (program.row_lower, program.row_upper):
         scales = np.maximum(scales, np.where(np.isfinite(side), np.abs(side), 0.0))
     return scales
@@ -244,7 +244,7 @@ def dual_violation(program: LinearProgram, duals: Vector, terms: Vector | None =
         return float("inf")
     signed = program.sign * np.asarray(duals, dtype=float)
     terms = np.abs(program.cost) if terms is None else terms
-    terms = terms + abs(program.matrix).T @ np.abs(signed)
+    terms = terms + program.sizes[1] @ np.abs(signed)
     reduced = program.sign * program.cost - program.transposed @ signed
     columns = unsupported(reduced, program.lower, program.upper)
     rows = unsupported(signed, program.row_lower, program.row_upper)
@@ -388,7 +388,7 @@ def projected(program: LinearProgram, signed: Vector) -> Vector:
 
 def cost_terms(program: LinearProgram, signed: Vector) -> Vector:
     """Return the sum of the sizes of the terms that each reduced cost is made of, shape [n]."""
-    terms: Vector = np.abs(program.cost) + abs(program.matrix).T @ np.abs(signed)
+    terms: Vector = np.abs(program.cost) + program.sizes[1] @ np.abs(signed)
     return terms
 
 

@@ -97,7 +97,7 @@ def _tangent_bound(program: LinearProgram, point: Vector, duals: Vector) -> Sum:
     tangent = linearised(program, point)
     resting = program.transposed @ duals
     terms = np.abs(program.cost) + abs(program.quadratic) @ np.abs(point)
-    terms = ROUNDING_UNITS * EPSILON * (terms + abs(program.matrix).T @ np.abs(duals))
+    terms = ROUNDING_UNITS * EPSILON * (terms + program.sizes[1] @ np.abs(duals))
     reduced = tangent.cost - resting
     leaning = unsupported(program.sign * reduced, program.lower, program.upper) > 0.0
     tangent = tangent.replace(

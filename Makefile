@@ -95,7 +95,7 @@ programs: $(DEV) ## hold solvers against the public programs in EDGEOPT_DATA, an
 collection: $(DEV) ## solve and certify the named instances, run all policies on them, store the results (20 minutes)
 	@$(BIN)/python -m edgeopt.collection.make --workers 2
 
-learners: $(RL) ## train anew what comes with the package (up to an hour; names in NAMES=)
+learners: $(RL) ## make tables and weights of the package anew, by two processes (it says how long; names in NAMES=)
 	@$(BIN)/python -m edgeopt_papers.releases .learners $(NAMES)
 
 pages: $(DEV) ## make what the pages in docs show of results anew (7 minutes; some of them: PAGES="docs/start.md ...")

@@ -22,6 +22,7 @@ QUICK: Final[dict[str, Callable[[Asked], str]]] = {
     "commands": tables.commands,
     "full": tables.full,
     "programs": tables.programs,
+    "releases": tables.releases,
     "scoreboard": tables.scoreboard,
     "sliders": tables.sliders,
     "tutorials": tables.tutorials,

@@ -134,6 +134,26 @@ def programs(asked: Asked) -> str:
     return "\n\n".join(parts)
 
 
+def releases(asked: Asked) -> str:
+    """What `make learners` makes, from how many seeds, and what it takes."""
+    from edgeopt_papers.releases import times
+
+    from edgeopt.studies.wording import duration
+
+    known = times().values()
+    rows = [
+        [code(one.name), one.seeds, f"{'' if one.whole else 'about '}{duration(one.seconds)}"]
+        for one in known
+    ]
+    whole = sum(one.seconds for one in known)
+    said = (
+        f"Processor time: {duration(whole)} in all, at best {duration(whole / 2)} by two "
+        "processes. About: measured on parts of it. Seeds are of trainings, or of instances where "
+        "nothing is trained."
+    )
+    return f"{table(['name', 'seeds', 'processor time'], rows, left=1)}\n\n{caption(said)}"
+
+
 def full(asked: Asked) -> str:
     """Figures of a paper that were computed once at full size, as their run has stored them."""
     from edgeopt_papers import cases

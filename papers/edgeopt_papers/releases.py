@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import re
 import shutil
@@ -14,7 +15,7 @@ import time
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from edgeopt import processes
 from edgeopt.errors import EdgeOptError, InputError, OptionError
@@ -157,12 +158,76 @@ def chosen(names: Sequence[str]) -> list[Release]:
     return [known[name] for name in dict.fromkeys(names or known)]
 
 
+TIMES: Final = Path(__file__).with_name("processor_time.csv")
+"""What making each release takes: a row of `Times` each."""
+
+_CLOSE: Final = 1.25
+"""Ratio of two times up to which the present row stays."""
+
+
+class Times(NamedTuple):
+    """What making a release takes.
+
+    Attributes
+    ----------
+    name
+        Of the release.
+    seeds
+        From which its networks, if any, are trained, or instances drawn.
+    seconds
+        Processor time.
+    whole
+        Whether this was measured over all of it; otherwise over parts, of which there are several.
+    """
+
+    name: str
+    seeds: int
+    seconds: float
+    whole: bool
+
+
+def times(path: Path | None = None) -> dict[str, Times]:
+    """Return what making each release took, by name."""
+    with (path or TIMES).open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    return {
+        name: Times(name, int(seeds), float(seconds), whole == "True")
+        for name, seeds, seconds, whole in rows
+    }
+
+
+def remember(name: str, seconds: float, path: Path | None = None) -> None:
+    """Keep what making a release took, where the present row is of parts or far from it."""
+    known = times(path)
+    row = known.get(name)
+    if row is None or (row.whole and 1 / _CLOSE <= seconds / row.seconds <= _CLOSE):
+        return
+    known[name] = row._replace(seconds=round(seconds, 1), whole=True)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([Times._fields, *known.values()])
+    write_file(path or TIMES, text.getvalue().encode())
+
+
+def foretold(wanted: Sequence[Release], workers: int) -> Iterator[str]:
+    """Yield lines that say how long each release takes, and all by some processes."""
+    known = times()
+    rows = [known[one.name] for one in wanted if one.name in known]
+    for row in rows:
+        yield f"{row.name}: about {duration(row.seconds)} of processor time"
+    if len(rows) > 1:
+        whole = sum(row.seconds for row in rows)
+        least = max(whole / workers, *(row.seconds for row in rows))
+        by = f"{workers} processes" if workers > 1 else "one process"
+        yield f"together: {duration(whole)}, at best within {duration(least)} by {by}"
+
+
 class Made(NamedTuple):
-    """A file that was made, and the processor time that it took, s."""
+    """A file that was made, the processor time that it took, s, and whether it was made at once."""
 
     name: str
     path: Path
     seconds: float
+    whole: bool
 
 
 def make(
@@ -173,25 +238,27 @@ def make(
     workers: int = 2,
     say: bool = False,
 ) -> Iterator[Made]:
-    """Train releases, several at a time, and yield their files as they are finished.
+    """Train releases, several at a time, the longest first, and yield their files when finished.
 
     What a training needs to go on after an interruption is in a folder of the same name in
     `folder`. Files go into the package, or with `into` to that folder. With `say`, a line is
     printed when a training begins.
     """
     import_module("edgeopt.learning.networks")  # says what to install if there is no PyTorch
+    known = times()
+    longest = sorted(wanted, key=lambda one: -known[one.name].seconds if one.name in known else 0.0)
     with processes.pool(workers, ordered=False) as run:
-        yield from run((_make, (one, folder / one.name, into, say)) for one in wanted)
+        yield from run((_make, (one, folder / one.name, into, say)) for one in longest)
 
 
 def _make(one: Release, folder: Path, into: Path | None, say: bool) -> Made:
     import_module("edgeopt.learning.networks").torch.set_num_threads(1)
     began = time.process_time()
+    goes_on = folder.exists() and any(folder.iterdir())
     if say:
-        goes_on = folder.exists() and any(folder.iterdir())
         print(f"{one.name}: {'goes on' if goes_on else 'begins'}", flush=True)
     path = one.write(folder, None if into is None else one.file_in(into))
-    return Made(one.name, path, time.process_time() - began)
+    return Made(one.name, path, time.process_time() - began, not goes_on)
 
 
 def anew(wanted: Collection[Release], folder: Path, *, workers: int, step: Step) -> dict[str, Path]:
@@ -216,7 +283,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=2, help="processes, of one thread each")
     given = parser.parse_args(arguments)
     try:
-        for made in make(chosen(given.names), given.folder, workers=given.workers, say=True):
+        wanted = chosen(given.names)
+        for line in foretold(wanted, given.workers):
+            print(line, flush=True)
+        for made in make(wanted, given.folder, workers=given.workers, say=True):
+            if made.whole:
+                remember(made.name, made.seconds)
             # The next training of this release is to be a new one.
             shutil.rmtree(given.folder / made.name, ignore_errors=True)
             print(f"{made.name}: {made.path}, {duration(made.seconds)} of processor time")

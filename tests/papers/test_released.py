@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+import tomllib
+from importlib import import_module
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from edgeopt_papers import cases
 from edgeopt_papers import releases as released
 from edgeopt_papers.provenance import Stamp, stamp
-from edgeopt_papers.releases import Release
+from edgeopt_papers.releases import Release, Times
 
 from edgeopt.errors import InputError
 from edgeopt.studies import find_system, systems
 from edgeopt.studies.training import trained
+from edgeopt.studies.wording import duration
 
-if TYPE_CHECKING:
-    from pathlib import Path
+PAPERS = Path(__file__).parents[2] / "papers" / "pyproject.toml"
+
+TRAINED = {
+    "oinc-curves": "policy", "edr-learners": "policy", "edr-losses": None,
+    "tapfinger-training": "course", "tapfinger-scratch": "course",
+}  # fmt: skip
+"""Tables that train, and their column of what is trained; without one, a column per seed."""
 
 
 def drawn(folder: Path) -> pd.DataFrame:
@@ -103,19 +111,74 @@ def test_the_command_says_what_it_does_and_goes_on(
 
     one = Release("mine", tmp_path / "mine.csv", "make mine", interrupted)
     monkeypatch.setattr(released, "releases", lambda: {"mine": one})
+    taken = tmp_path / "taken.csv"
+    taken.write_text("name,seeds,seconds,whole\nmine,3,90,False\n")
+    monkeypatch.setattr(released, "TIMES", taken)
     command = [str(tmp_path / "kept"), "mine", "--workers", "1"]
     assert released.main(command) == 130
     assert released.main(command) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
-    assert lines[:2] == ["mine: begins", "mine: goes on"]
-    assert lines[2].startswith(f"mine: {one.path}, ")
-    assert lines[2].endswith("of processor time")
+    said = "mine: about 90 s of processor time"
+    assert lines[:4] == [said, "mine: begins", said, "mine: goes on"]
+    assert lines[4].startswith(f"mine: {one.path}, ")
+    assert lines[4].endswith("of processor time")
     assert printed.err == "interrupted; the same command goes on\n"
     assert not (tmp_path / "kept" / "mine").exists()
+    # What went on was not measured whole.
+    assert released.times()["mine"] == Times("mine", 3, 90.0, False)
     assert released.main(command) == 0
-    assert capsys.readouterr().out.startswith("mine: begins")
+    assert "mine: begins" in capsys.readouterr().out
+    assert released.times()["mine"].whole
     assert visits == [tmp_path / "kept" / "mine"] * 3
+
+
+def test_times_are_kept_where_they_are_far_from_those_of_before(tmp_path: Path) -> None:
+    path = tmp_path / "taken.csv"
+    path.write_text("name,seeds,seconds,whole\na,1,100,False\nb,5,60,True\n")
+    released.remember("a", 100.0, path)
+    released.remember("b", 70.0, path)
+    released.remember("unknown", 1.0, path)
+    expected = {"a": Times("a", 1, 100.0, True), "b": Times("b", 5, 60.0, True)}
+    assert released.times(path) == expected
+    released.remember("b", 80.04, path)
+    assert released.times(path) == expected | {"b": Times("b", 5, 80.0, True)}
+
+
+def declared() -> dict[str, Release]:
+    """What the papers offer, whatever version of them is installed."""
+    groups = tomllib.loads(PAPERS.read_text())["project"]["entry-points"]
+    offered = groups["edgeopt_papers.releases"]
+    assert {
+        f"{path.parent.name}.{path.stem}" for path in PAPERS.parent.glob("*/*/releases.py")
+    } == {point.partition(":")[0].removeprefix("edgeopt_papers.") for point in offered.values()}
+    modules = (import_module(point.partition(":")[0]) for point in offered.values())
+    return {one.name: one for module in modules for one in module.RELEASES}
+
+
+def test_everything_is_made_within_two_hours_by_two_processes() -> None:
+    every, known = declared(), released.times()
+    assert list(every) == list(known)
+    said = list(released.foretold(list(every.values()), 2))
+    assert len(said) == len(known) + 1
+    first = next(iter(known.values()))
+    assert said[0] == f"{first.name}: about {duration(first.seconds)} of processor time"
+    whole = sum(one.seconds for one in known.values())
+    assert whole <= 2 * 7200.0
+    assert said[-1].startswith(f"together: {duration(whole)}, at best within ")
+    assert max(one.seconds for one in known.values()) <= whole / 2
+
+
+def test_tables_of_trainings_say_how_many_seeds_they_have() -> None:
+    known = released.times()
+    for name, one in declared().items():
+        if one.path.suffix == ".csv" and name in TRAINED:
+            table, columns = one.read().table, TRAINED[name]
+            if columns is None:
+                found = sum(column.startswith("seed_") for column in table)
+            else:
+                found = table.groupby(columns)["seed"].nunique().max()
+            assert found == known[name].seeds >= 3, name
 
 
 def test_what_cannot_be_made_is_refused_in_a_line(

@@ -83,22 +83,25 @@ class Course:
     seeds: Sequence[int] = (0,)
 
 
+def _ablation(title: str, setting: str, **options: Any) -> Course:
+    return Course(title, setting, options)
+
+
+_OWN: Final = "reward and value of each cluster (paper)"
 _AFTER: Final = {"begin": "imitation", "entropy": 0.0, "rate": 3e-4}
 
 COURSES: Final[Mapping[str, Course]] = {
     "mappo-several": Course("as it is", "several", updates=SCHEDULE, seeds=range(3)),
     "mappo-single": Course("as it is", "single", updates=SCHEDULE, seeds=range(3)),
-    "tried-untold-several": Course("critic not told the future", "several", {"told": False}),
-    "tried-untold-single": Course("critic not told the future", "single", {"told": False}),
-    "tried-own": Course("reward and value of each cluster (paper)", "single", {"credit": "own"}),
-    "tried-own-several": Course(
-        "reward and value of each cluster (paper)", "several", {"credit": "own"}
-    ),
-    "tried-decay": Course("decay .95 for .8", "several", {"decay": 0.95}),
-    "tried-entropy": Course("no entropy", "several", {"entropy": 0.0}),
+    "ablation-no-future-several": _ablation("critic not told the future", "several", told=False),
+    "ablation-no-future-single": _ablation("critic not told the future", "single", told=False),
+    "ablation-own-reward-several": _ablation(_OWN, "several", credit="own"),
+    "ablation-own-reward-single": _ablation(_OWN, "single", credit="own"),
+    "ablation-decay": _ablation("decay .95 for .8", "several", decay=0.95),
+    "ablation-no-entropy": _ablation("no entropy", "several", entropy=0.0),
     "mappo-after": Course("after imitation, near it", "several", _AFTER, schedule=32),
 }
-"""Trainings by key; those that are tried differ in one thing, and end after 65,536 rounds."""
+"""Trainings by key; ablations differ in one thing, and end after 65,536 rounds."""
 
 
 def trained(key: str, seed: int, folder: Path) -> Training:

@@ -32,7 +32,7 @@ def test_trainings_differ_in_one_thing_from_the_whole_one() -> None:
     for key, course in COURSES.items():
         whole = COURSES[f"mappo-{course.setting}"]
         assert set(course.seeds) <= set(whole.seeds)
-        if key.startswith("tried"):
+        if key.startswith("ablation"):
             assert course.schedule == whole.schedule
             assert len(course.options) == 1
 

@@ -150,9 +150,11 @@ def _said_of_request(fault: int, request: int, site: int, band: float, cpu: floa
 def dispatched(job_site: object, jobs: Jobs, reserved: Floats) -> Ints:
     """Check where jobs are sent."""
     site = _sites("job_site", job_site, jobs.job.size)
+    moved = site != jobs.site
+    if not moved.any():
+        return site
     for q in ((site < -1) | (site >= reserved.size)).nonzero()[0]:
         raise OptionError(f"job {jobs.job[q]} goes to site {site[q]}: there is no such site")
-    moved = site != jobs.site
     for q in (moved & jobs.started).nonzero()[0]:
         raise OptionError(
             f"job {jobs.job[q]} moves from site {jobs.site[q]} to {site[q]}: it has started"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.models.oinc.slot.solve import assign, assignment_cost
+from edgeopt.kernels import compiled
+from edgeopt.models.oinc.slot.local_search import improve, insert, measure
+from edgeopt.models.oinc.slot.polish import MOST
 from edgeopt.online.oinc.components import Part
 from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.representation import compact_repr
@@ -75,12 +78,12 @@ class Forecast:
         requests = self.requests.of(self.requests.linked)
         if requests.requests == 0:
             return 0.0, np.zeros(self.chosen.size)
-        problem = requests.with_reserved(share)
-        site = assign(problem, kicks=0)
-        request = np.arange(site.size)
-        root = np.sqrt(problem.computation[request, site])
-        computing = np.bincount(site, root, share.size)[self.chosen]
-        return assignment_cost(problem, site), np.square(computing, dtype=np.float64)
+        room = 1.0 - share
+        sending, computing = _squares(
+            requests.transmission, requests.computation, requests.slo, requests.weight, room,
+            requests.largest_first,
+        )  # fmt: skip
+        return float((sending + computing / room).sum()), computing[self.chosen]
 
     def _served(self, speed: Floats) -> tuple[Floats, Floats]:
         """Return how long each chosen site is busy, and the completion times of its jobs summed."""
@@ -105,6 +108,27 @@ class Forecast:
         for length, during in phases:
             longer += length * (during - latency)
         return longer
+
+
+@compiled
+def _squares(
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    order: Ints,
+) -> tuple[Floats, Floats]:
+    """Return what sending and computing cost at each site by `assign`, the whole of it, [J]."""
+    terms = measure(transmission, computation, slo, weight, room)
+    site = insert(terms, order, 0.0)
+    improve(terms, site, 0.0, MOST)
+    sending = np.zeros(room.size, dtype=np.float64)
+    computing = np.zeros(room.size, dtype=np.float64)
+    for i in range(site.size):
+        sending[site[i]] += math.sqrt(weight[i] * transmission[i, site[i]])
+        computing[site[i]] += math.sqrt(weight[i] * computation[i, site[i]])
+    return sending * sending, computing * computing
 
 
 def needed_speed(requests: SlotProblem, speed: Floats) -> float:

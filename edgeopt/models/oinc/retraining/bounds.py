@@ -231,7 +231,7 @@ class Pricing:
         return max(int(np.ceil(last.max(initial=0.0))), 0) + 1
 
 
-PIECES: Final = 20  # into how many pieces the slots are cut for the first prices
+PIECES: Final = 12  # into how many pieces the slots are cut for the first prices
 SAMPLES: Final = 6
 SPREAD: Final = 0.02  # how many prices near the first ones are tried to begin with, and how near
 BLENDS: Final = (1.0, 0.5, 0.25, 0.1)

@@ -21,7 +21,7 @@ from edgeopt.writing.results import in_html
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.arrays import Flags
+    from edgeopt.arrays import Flags, Ints
     from edgeopt.instances.oinc import OincInstance
 
 
@@ -86,6 +86,12 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
         """Whether each request can reach a site at all, shape [n]; the others are refused."""
         return frozen(np.asarray(np.isfinite(self.transmission).any(axis=1)))
 
+    @cached_property
+    def largest_first(self) -> Ints:
+        """The requests by their least times, wherever they go, the longest first, shape [n]."""
+        nearest = self.transmission.min(axis=1) + self.computation.min(axis=1)
+        return frozen(np.argsort(-nearest, kind="stable"))
+
     def of(self, some: Flags) -> SlotProblem:
         """Return some of the requests, shape [n]."""
         if some.all():
@@ -103,7 +109,7 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
             require("reserved", right, shares, "must lie in [0, 1)")
         # All else has been checked already.
         made = self._known(self._sizes, **self._values | {"room": frozen(1.0 - shares)})
-        vars(made)["linked"] = self.linked
+        vars(made).update(linked=self.linked, largest_first=self.largest_first)
         return made
 
     @cached_property

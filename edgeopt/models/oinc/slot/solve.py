@@ -80,7 +80,7 @@ def assign(
     weight = problem.weight
     terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
     if start is None:
-        site = insert(terms, _largest_first(problem), 0.0)
+        site = insert(terms, problem.largest_first, 0.0)
     penalty = urgency * assignment_cost(problem, site) if urgency else 0.0
     improve(terms, site, penalty, MOST)
     shake(terms, site, penalty, kicks, MOST)
@@ -131,10 +131,10 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
     """
     request = np.flatnonzero(site >= 0)
     site, weight = site[request], problem.weight[request]
-    sending = np.zeros(problem.sites)
-    computing = np.zeros(problem.sites)
-    np.add.at(sending, site, np.sqrt(weight * problem.transmission[request, site]))
-    np.add.at(computing, site, np.sqrt(weight * problem.computation[request, site]))
+    sending, computing = (
+        np.bincount(site, np.sqrt(weight * time[request, site]), problem.sites)
+        for time in (problem.transmission, problem.computation)
+    )
     return float((sending**2 + computing**2 / problem.room).sum())
 
 
@@ -196,7 +196,7 @@ def solve_slot(
     site, band, cpu = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     plan(
         some.transmission, some.computation, some.slo, some.weight, some.room,
-        _largest_first(some), objectives, unfit == "refuse", late, tolerance, site, band, cpu,
+        some.largest_first, objectives, unfit == "refuse", late, tolerance, site, band, cpu,
     )  # fmt: skip
     return spread(SlotPlan(some, site, band, cpu), problem)
 
@@ -208,11 +208,6 @@ def spread(plan: SlotPlan, problem: SlotProblem) -> SlotPlan:
     site, shares = np.full(problem.requests, -1), np.zeros((2, problem.requests))
     site[problem.linked], shares[:, problem.linked] = plan.site, (plan.band, plan.cpu)
     return SlotPlan(problem, site, *shares)
-
-
-def _largest_first(problem: SlotProblem) -> Ints:
-    nearest = problem.transmission.min(axis=1) + problem.computation.min(axis=1)
-    return np.argsort(-nearest, kind="stable")
 
 
 @checked(late="(0, inf]")

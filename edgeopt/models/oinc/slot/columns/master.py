@@ -107,8 +107,8 @@ def price_sites(
         cutoff, p, q = value[j] - MARGIN * scale, 0.0, 0.0
         if chosen[j] >= 0:
             for k in range(pool[chosen[j], 1]):
-                p += a[j, pool[chosen[j], 2 + k]]
-                q += e[j, pool[chosen[j], 2 + k]]
+                p += a[j, pool[chosen[j], 2 + k]] / pool[chosen[j], 1]
+                q += e[j, pool[chosen[j], 2 + k]] / pool[chosen[j], 1]
         _, size, reduced[j], some = search(
             a[j], e[j], s, prices, p, q, cutoff, limit, members, none
         )
@@ -270,6 +270,24 @@ def _total(values: Floats) -> float:
     return total
 
 
+@compiled(writes="pool cost")
+def add_assignment(
+    a: Floats, e: Floats, s: Floats, site: Ints, pool: Ints, cost: Floats, count: int
+) -> int:
+    """Add the sets of an assignment to a pool with room for them; return how many it holds."""
+    for j in range(a.shape[0]):
+        size = 0
+        for i in range(site.size):
+            if site[i] == j:
+                pool[count, 2 + size] = i
+                size += 1
+        if size > 0:
+            pool[count, 0], pool[count, 1] = j, size
+            cost[count], _, _ = column_cost(a[j], e[j], s, pool[count, 2:], size)
+            count += 1
+    return count
+
+
 SHARES: Final = (0.5, 1.0)
 """How far to go from the best prices so far to those of the master, one after the other."""
 
@@ -289,10 +307,8 @@ class Pool:
 
     def add(self, site: Ints) -> None:
         """Add the sets of an assignment, at infinite cost where objectives cannot be met."""
-        for j in range(self.roots.a.shape[0]):
-            members = np.flatnonzero(site == j)
-            if members.size:
-                self.put(j, members)
+        self.reserve(self.roots.a.shape[0])
+        self.count = add_assignment(*self.roots, site, self.sets, self.cost, self.count)
 
     def put(self, site: int, members: Ints) -> None:
         """Add a column."""

@@ -155,8 +155,8 @@ def search(
     e: Floats,
     s: Floats,
     prices: Floats,
-    p: float,
-    q: float,
+    mean_p: float,
+    mean_q: float,
     cutoff: float,
     limit: int,
     members: Ints,
@@ -164,11 +164,11 @@ def search(
 ) -> tuple[float, int, float, int]:
     """Search the sets of one site for the one whose cost less prices is least.
 
-    Only sets below `cutoff` count. The bounds on sets of each size are first tried at `p` and `q`,
-    those of the best set known, where that often is proof enough; 0 for none. Returned are the
-    least value, the size of its set, a bound on the values of all sets and the number of sets
-    examined, which ends the search at `limit`. With room in `found` all sets below the cutoff are
-    listed there instead, and counted.
+    Only sets below `cutoff` count. The bounds on sets of r requests are first tried at r times the
+    `mean_p` and `mean_q` of a request of the best set known, close to where they prove most; 0 for
+    none. Returned are the least value, the size of its set, a bound on the values of all sets and
+    the number of sets examined, which ends the search at `limit`. With room in `found` all sets
+    below the cutoff are listed there instead, and counted.
     """
     n = a.size
     every = found.shape[0] > 0
@@ -178,7 +178,7 @@ def search(
     count, place = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     path, alone = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     width = _fitting(a, e, s, use[0], np.arange(n), 0, n, alone)
-    lows, at = _lows(a, e, s, prices, alone[:width], p, q, cutoff)
+    lows, at = _lows(a, e, s, prices, alone[:width], mean_p, mean_q, cutoff)
     best, size, examined = cutoff, 0, 0
     # Depth-first branch and bound for one size of set after the other.
     for turn in np.argsort(lows):
@@ -283,8 +283,8 @@ def _lows(
     s: Floats,
     prices: Floats,
     index: Ints,
-    near_p: float,
-    near_q: float,
+    mean_p: float,
+    mean_q: float,
     cutoff: float,
 ) -> tuple[Floats, Floats]:
     """Bound the values of the sets of 1, 2, ... requests; return the p and q that prove it.
@@ -300,17 +300,15 @@ def _lows(
         total += prices[i]
     least, slope = np.empty(n, dtype=np.float64), np.empty((n + 1, 2), dtype=np.float64)
     p, q = 0.0, 0.0
+    # Objectives that bind make p and q larger than the sums of a and e.
+    known = mean_p > 0.0 and mean_q > 0.0 and s.min() == np.inf
     for r in range(1, n + 1):
-        if near_p + near_q > 0.0:
-            low, larger = _low(a, e, s, prices, index, near_p, near_q, r, least, slope)
-            if low >= cutoff:
-                lows[r - 1], at[r - 1, 0], at[r - 1, 1] = low, near_p, near_q
-                if larger >= cutoff:
-                    return lows[:r], at[:r]
-                continue
-        p, q = max(p, 0.5 * r * mean_a), max(q, 0.5 * r * mean_e)
+        if known:
+            p, q = r * mean_p, r * mean_q
+        else:
+            p, q = max(p, 0.5 * r * mean_a), max(q, 0.5 * r * mean_e)
         low, larger = _low(a, e, s, prices, index, p, q, r, least, slope)
-        while low < cutoff and 0.0 < p * p + q * q < 4.0 * total:
+        while not known and low < cutoff and 0.0 < p * p + q * q < 4.0 * total:
             more, other = _low(a, e, s, prices, index, 2.0 * p, 2.0 * q, r, least, slope)
             if more < low:
                 break

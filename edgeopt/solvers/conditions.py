@@ -87,7 +87,7 @@ class Conditions:
 
     def fitted(self, program: LinearProgram) -> Conditions:
         """Return the conditions of a program, checked, with columns by position."""
-        column = _finder(program)
+        column = column_finder(program)
         least = {column(name): float(value) for name, value in dict(self.semicontinuous).items()}
         for place, value in least.items():
             upper = program.upper[place]
@@ -181,7 +181,8 @@ def _broken(terms: list[float], row: Any) -> float:
     return over / scale if over else 0.0
 
 
-def _finder(program: LinearProgram) -> Callable[[Column], int]:
+def column_finder(program: LinearProgram) -> Callable[[Column], int]:
+    """Return the function from labels or positions of columns to positions."""
     columns = program.shape[1]
 
     def column(name: Column) -> int:
@@ -214,7 +215,7 @@ def with_rows(
     """Return a program with more rows, each of terms by column, lower and upper side."""
     if not rows:
         return program
-    column = _finder(program)
+    column = column_finder(program)
     more = sparse.lil_array((len(rows), program.shape[1]))
     for place, (terms, _, _) in enumerate(rows):
         for name, value in terms.items():

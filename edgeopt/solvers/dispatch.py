@@ -43,16 +43,18 @@ from edgeopt.solvers.scaling import (
     warn_if_badly_scaled,
     without_far_limits,
 )
+from edgeopt.solvers.sequences import answered
 from edgeopt.solvers.solution import Quality, Solution, Status, proven_bound, recomputed_objective
 from edgeopt.solvers.starting_point import ready, with_start
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from edgeopt.arrays import Floats as Vector
     from edgeopt.solvers.registry import BackendSolve
+    from edgeopt.solvers.sequences import RowSource
     from edgeopt.solvers.tolerance import Sum
 
 
@@ -71,6 +73,12 @@ def solve(
     progress: ProgressCallback | bool | None = None,
     warm: bool = False,
     start: Any = None,
+    then: Sequence[Any] = (),
+    give: float | Sequence[float] = 0.0,
+    pool: int = 1,
+    within: float = np.inf,
+    lazy: RowSource | None = None,
+    cuts: RowSource | None = None,
     **options: Any,
 ) -> Solution:
     """Solve a problem and check the answer against its data.
@@ -130,6 +138,23 @@ def solve(
         program takes the point as its first incumbent, after repair with the whole numbers kept
         where it is infeasible, and leaves it out where there is no repair; other methods may start
         anywhere. `Solution.path` says which: "start", "repaired start" or "cold".
+    then, give
+        Further costs of a `LinearProgram`, shape [n] or by label, in the order of their weight and
+        in the same sense: each is optimised among the points that keep the ones before, of which
+        `give` is the relative part given up, one number or one for each of `then`.
+        `Solution.others` are the optima of the ones before.
+    pool, within
+        How many points of a mixed-integer `LinearProgram` are wanted that differ in whole numbers,
+        none worse than the best by more than the relative difference `within`. They come one after
+        the other, the best first, each by a solve without those before: `Solution.others`.
+    lazy
+        A function of a point, shape [n], that returns rows ``(terms, lower, upper)`` which it
+        breaks, with terms by position or label of columns. The answer breaks none. SCIP asks it
+        while it searches; other solvers solve again with the rows that their optimum broke. The
+        rows that it took are in `Solution.problem`.
+    cuts
+        A function as `lazy`, which is asked at optima of the relaxation, before the search: its
+        rows must hold for all whole numbers.
     **options
         Passed on under the solver's own names, such as ``run_crossover="off"``.
 
@@ -175,8 +200,23 @@ def solve(
         backend.name, algorithm, time_limit, gap, tolerance, threads, log is not False, progress,
         options, absolute_gap, warm, start,
     )  # fmt: skip
+    named, begun = solver is not None, time.perf_counter()
     with request.listening(file):
-        return _solved(problem, kind, backend, request, raises=raises, named=solver is not None)
+        if not (len(then) or pool != 1 or lazy or cuts):
+            return _solved(problem, kind, backend, request, raises=raises, named=named)
+
+        def once(program: LinearProgram, raises: bool = raises, lazy: Any = None) -> Solution:
+            kind, by = kind_of(program), backend
+            if kind not in by.routes or not named:
+                by = find_backend(default_solver(program, kind))
+            asked = replace(request.since(begun), solver=by.name, lazy=lazy)
+            if program.shape != problem.shape or not program.is_mixed_integer:
+                asked = replace(asked, start=None)
+            return _solved(program, kind, by, asked, raises=raises, named=named)
+
+        return answered(
+            problem, once, then=then, give=give, pool=pool, within=within, lazy=lazy, cuts=cuts
+        )
 
 
 def _solved(

@@ -236,8 +236,12 @@ class Reports:
             try:
                 return bool(self._progress(report))
             except BaseException as raised:
-                self._raised = raised
+                self.keep(raised)
         return True
+
+    def keep(self, raised: BaseException) -> None:
+        """Keep what another function of the caller raised."""
+        self._raised = self._raised or raised
 
     def raise_kept(self) -> None:
         """Raise what the caller's function raised, as it was."""
@@ -271,6 +275,8 @@ class Request:
     # where to start: a vector of the columns, nan where not known, a `Basis`, or values by names of
     # variables
     start: Any = None
+    # rows that a point breaks, for solvers that ask while they search: the others are asked again
+    lazy: Callable[[Any], list[Any]] | None = None
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "gap", "tolerance", "absolute_gap"):
@@ -324,7 +330,7 @@ class Request:
         """Return the request as it is kept in the solution."""
         asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         own: dict[str, Any] = dict(asked.pop("options"))
-        for name in ("solver", "progress", "log", "warm", "start"):
+        for name in ("solver", "progress", "log", "warm", "start", "lazy"):
             asked.pop(name)
         if not self.absolute_gap:
             asked.pop("absolute_gap")

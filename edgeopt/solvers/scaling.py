@@ -269,8 +269,21 @@ class Scaling:
             absolute_gap=float(np.ldexp(request.absolute_gap, self.objective)),
             options=self._options(request.options, self._seen, self.objective),
             start=self._start(request.start),
+            lazy=self._lazy(request.lazy),
             progress=None if request.progress is None else self._reported(request.progress),
         )
+
+    def _lazy(self, lazy: Any) -> Any:
+        """Return the function of rows for points in the units of the columns."""
+        if lazy is None or self.is_plain:
+            return lazy
+        unit = np.ldexp(1.0, self.columns)
+
+        def rows(values: Vector) -> list[Any]:
+            found = lazy(values[: len(unit)] * unit)
+            return [({j: a * unit[j] for j, a in terms.items()}, *sides) for terms, *sides in found]
+
+        return rows
 
     def _start(self, start: Any) -> Any:
         """Return a point in the units of the columns; a basis has none."""

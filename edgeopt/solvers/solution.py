@@ -190,6 +190,8 @@ class Solution:
     sizes
         Sums of the absolute values of the terms that objective and bound are added up from, where
         they are known: differences that are rounding against them count as none.
+    others
+        Further points of a pool, best first; optima of the objectives before (`solve(then=)`).
 
     Examples
     --------
@@ -216,6 +218,7 @@ class Solution:
     evidence: Any = field(default=None, repr=False)
     sense: Sense | None = None
     sizes: tuple[float | None, float | None] = field(default=(None, None), repr=False)
+    others: tuple[Solution, ...] = field(default=(), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": portable(self.problem)}
@@ -291,26 +294,22 @@ class Solution:
         """Return how far single numbers of a linear program may move before anything else changes.
 
         While a cost stays within its range, the point stays optimal; while a side or bound does,
-        the derivative of the optimum by it stays what it is. They are the ranges of one optimal
-        basis: where several belong to the optimum, the full range may be wider.
+        the derivative of the optimum by it stays. They are those of one optimal basis: where there
+        are several, the full range may be wider.
 
         Parameters
         ----------
         part
-            "cost", "lower", "upper", "row_lower" or "row_upper". Of an equation, or of a fixed
-            column, both sides move together.
+            "cost", "lower", "upper", "row_lower" or "row_upper". Equal sides move together.
 
         Returns
         -------
-        A row for each label with the number's `value`, the `derivative` of the optimum by it, and
-        the ends of its range, `least` and `most`.
+        By label `value`, `derivative` of the optimum by it, and range: `least` and `most`.
 
         Raises
         ------
         ProblemTypeError
-            If the problem is no linear program, or has whole numbers.
-        SolverError
-            If the solution is not optimal.
+            If the problem is no linear program without whole numbers.
 
         Examples
         --------
@@ -326,7 +325,7 @@ class Solution:
     def write(self, path: str | Path) -> Path:
         """Write the point of a linear program as ``.sol``, or an optimal basis as ``.bas``.
 
-        Names are those of `LinearProgram.write`. ``solve(program, start=path)`` starts there.
+        Names are those of `LinearProgram.write`; `solve` starts there with ``start=path``.
         """
         from edgeopt.solvers.basis import write_solution
 

@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from pyscipopt import Eventhdlr, Expr, Model
+from pyscipopt import Conshdlr, Eventhdlr, Expr, Model
 from pyscipopt.scip import PY_SCIP_EVENTTYPE as SCIP_EVENTTYPE
 from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
+from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 from pyscipopt.scip import Term
 
 from edgeopt.errors import EdgeOptError, OptionError
@@ -92,6 +93,14 @@ def _solve(program: LinearProgram, request: Request, reports: Reports) -> Soluti
     if reports.wanted:
         watcher = _Watcher(reports, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
+    if request.lazy is not None:
+        handler = _LazyRows(columns, request.lazy, reports)
+        model.includeConshdlr(
+            handler, "edgeopt_lazy", "rows asked for", enfopriority=-10, chckpriority=-10,
+            needscons=False,
+        )  # fmt: skip
+        for reduction in ("misc/allowstrongdualreds", "misc/allowweakdualreds"):
+            model.setParam(reduction, False)  # they go by the rows that are there
     if request.start is not None:
         _set_start(model, columns, program, request)
     built = time.perf_counter()
@@ -248,6 +257,50 @@ def _configure(model: Any, request: Request, *, continuous: bool, curved: bool) 
     if continuous:
         settings |= {"presolving/maxrounds": 0, "heuristics": "off", "propagation": "off"}
     return settings | request.options
+
+
+class _LazyRows(Conshdlr):
+    """Adds rows that the caller's function returns for a point with whole numbers."""
+
+    def __init__(self, columns: list[Any], lazy: Any, reports: Reports) -> None:
+        self._columns, self._lazy, self._reports = columns, lazy, reports
+        self._failed = False
+
+    def _broken(self, solution: Any) -> list[Any]:
+        if self._failed:
+            return []
+        values = np.array([self.model.getSolVal(solution, column) for column in self._columns])
+        try:
+            return list(self._lazy(values))
+        except BaseException as raised:
+            self._failed = True
+            self._reports.keep(raised)
+            self.model.interruptSolve()
+            return []
+
+    def conscheck(self, constraints: Any, solution: Any, *_: Any) -> dict[str, Any]:
+        """Refuse a point that breaks a row."""
+        broken = self._broken(solution)
+        return {"result": SCIP_RESULT.INFEASIBLE if broken else SCIP_RESULT.FEASIBLE}
+
+    def consenfolp(self, *_: Any) -> dict[str, Any]:
+        """Add the rows that the relaxation's point breaks."""
+        rows = self._broken(None)
+        for terms, low, high in rows:
+            body = Expr({Term(self._columns[place]): size for place, size in terms.items()})
+            if np.isfinite(high):
+                self.model.addCons(body <= high)
+            if np.isfinite(low):
+                self.model.addCons(body >= low)
+        return {"result": SCIP_RESULT.CONSADDED if rows else SCIP_RESULT.FEASIBLE}
+
+    def consenfops(self, *_: Any) -> dict[str, Any]:
+        """Refuse a pseudo solution that breaks a row."""
+        broken = self._broken(None)
+        return {"result": SCIP_RESULT.INFEASIBLE if broken else SCIP_RESULT.FEASIBLE}
+
+    def conslock(self, *_: Any) -> None:
+        """Lock nothing: no reduction goes by locks."""
 
 
 class _Watcher(Eventhdlr):

@@ -243,7 +243,9 @@ def _compiled(
         # What the solver got is what is wanted: parameters need not be put in again.
         return data.get("P"), data["c"], inverse["offset"], data["A"], data["b"]
     if name in ("OSQP", "HIGHS"):
-        matrix = sparse.vstack([data["A"], data["F"]], format="csc")
+        matrix = data.get("Ax")
+        if matrix is None:
+            matrix = sparse.vstack([data["A"], data["F"]], format="csc")
         right = np.concatenate([data["b"], data["G"]])
         return data["P"], data["q"], inverse["offset"], matrix, right
     if stated.P is None:

@@ -168,6 +168,8 @@ def translate(solver: str, request: Request) -> dict[str, Any]:
 
 def refuse_unknown(solver: str, options: Mapping[str, Any]) -> None:
     """Refuse options that a solver would take without a word and ignore."""
+    if not options:
+        return
     if solver == "OSQP":
         import osqp
 
@@ -318,7 +320,7 @@ def solve(problem: Any, request: Request) -> Solution:
     objective, bound = float("nan"), outcome.bound
     if outcome.has_point:
         values = {v.name(): np.array(v.value) for v in problem.variables()}
-        objective = float(problem.objective.value)
+        objective = float(problem.value)
         if outcome.pair is not None:
             duals = _duals(problem, sign)
     if outcome.has_point and outcome.pair is not None:
@@ -426,6 +428,8 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
             except (cvxpy.error.SolverError, ValueError, TypeError):
                 # The last two come from interfaces that cannot read their own solver's result.
                 return _failed(name, Status.ERROR, start, built, keywords)
+    if name == "OSQP" and isinstance(data, dict):
+        data["Ax"] = handed_over.get("Ax")  # all rows, as the interface has put them together
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())
     pair = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import json
 import re
 import shlex
 import tomllib
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from edgeopt_papers import cases
+from fill import full
 from fill.claims import count
 from fill.kinds import KINDS, QUICK
-from fill.markdown import MADE, Asked, fence, sentence, table
+from fill.markdown import FULL, MADE, Asked, fence, sentence, table
 from fill.regions import REGION, Region, alike, filled, pictures, regions
 from fill.running import Blocks, marked
 from fill.tutorial import cells, ran
@@ -163,6 +166,38 @@ def check_output(region: Region) -> None:
 def test_pictures_are_those_that_pages_show() -> None:
     assert set(MADE.iterdir()) == pictures()
     assert max(path.stat().st_size for path in MADE.iterdir()) < 150_000
+
+
+@pytest.mark.parametrize("path", sorted(FULL.glob("*.json")), ids=lambda path: path.stem)
+def test_what_is_kept_of_full_size_is_of_statements_that_figures_have(path: Path) -> None:
+    known = {one.number: one for one in cases.figures(path.stem)}
+    for figure in json.loads(path.read_text())["figures"]:
+        stated = {(one.what, one.setting): one.value for one in known[figure["number"]].published}
+        for line in figure["lines"]:
+            assert stated[line["what"], line.get("setting", "")] == line["published"]
+    page = (DOCS / f"{path.stem}.md").read_text()
+    pictures = {one.name for one in FULL.glob(f"{path.stem}-*.svg")}
+    assert pictures == set(re.findall(r"\]\(_static/full/([^)]*)\)", page))
+
+
+def test_a_run_at_full_size_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, kept = tmp_path / "run", tmp_path / "kept"
+    kept.mkdir()
+    (kept / "mine-figure-9.svg").touch()
+    line = dict.fromkeys(full.LINE) | {"what": "a", "verdict": "agrees", "met": "close"}
+    figure = {"kind": "figure", "number": "1A", "title": "t", "jobs": 2, "caveats": ["b", "c"]}
+    document = {"system": "mine", "quick": False, "paper_figures": [figure | {"published": [line]}]}
+    run.mkdir()
+    (run / "figure-1a.svg").write_text('<svg><path d="M 1.23456 2"/></svg>')
+    (run / "reproduction.json").write_text(json.dumps(document))
+    monkeypatch.setattr(full, "FULL", kept)
+    full.main("mine", str(run), "abc")
+    assert {one.name for one in kept.iterdir()} == {"mine.json", "mine-figure-1a.svg"}
+    assert "1.23 2" in (kept / "mine-figure-1a.svg").read_text()
+    [found] = json.loads((kept / "mine.json").read_text())["figures"]
+    assert (found["size"], found["lines"][0]["what"]) == ("c", "a")
+    with pytest.raises(SystemExit, match="no run of other"):
+        full.main("other", str(run), "abc")
 
 
 def test_small_differences_do_not_make_a_page_stale() -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[1]
 MADE = DOCS / "_static" / "made"
+FULL = DOCS / "_static" / "full"
 
 FORMULA = re.compile(r"\$(.+?)\$")
 
@@ -103,15 +104,19 @@ def picture(svg: str, name: str, label: str, *, keep: bool) -> str:
     from fill.regions import alike
 
     path = MADE / f"{name}.svg"
-    new = PLACES.sub(_shorter, svg).rstrip() + "\n"
+    new = shorter(svg)
     if not keep and not (path.is_file() and alike(path.read_text(encoding="utf-8"), new)):
         path.parent.mkdir(exist_ok=True)
         path.write_text(new, encoding="utf-8")
     return f"![{plain(label)}](_static/made/{name}.svg)"
 
 
+def shorter(svg: str) -> str:
+    """A picture with coordinates on one line, to a hundredth of a point."""
+    return PLACES.sub(_shorter, svg).rstrip() + "\n"
+
+
 def _shorter(attribute: re.Match[str]) -> str:
-    """Coordinates on one line, to a hundredth of a point."""
     return re.sub(r"(\.\d\d)\d+", r"\1", " ".join(attribute[0].split()))
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fill.markdown import DOCS, caption, code, fence, plain, sentence, table
+from fill.markdown import DOCS, FULL, caption, code, fence, plain, sentence, table
 
 if TYPE_CHECKING:
     from fill.markdown import Asked
@@ -158,28 +158,75 @@ def full(asked: Asked) -> str:
     """Figures of a paper that were computed once at full size, as their run has stored them."""
     from edgeopt_papers import cases
     from edgeopt_papers.figures.report import in_words
+    from edgeopt_papers.figures.verdicts import in_a_sentence
 
     [system] = asked.arguments
-    stored = json.loads((DOCS / "_static" / "full" / f"{system}.json").read_text())
+    stored = json.loads((FULL / f"{system}.json").read_text())
     whys = {one.what: one.why for figure in cases.figures(system) for one in figure.published}
+    several = any(line.get("setting") for figure in stored["figures"] for line in figure["lines"])
     parts = []
-    for figure in stored["figures"]:
-        heading = f"Figure {figure['number']}"
-        rows = [
-            [plain(str(one)) for one in (line["what"], *in_words(line), line["verdict"])]
-            + [plain(whys[line["what"]])]
+    if several:
+        every = [
+            line | {"paper_figure": f"{figure['kind']}-{figure['number']}"}
+            for figure in stored["figures"]
             for line in figure["lines"]
         ]
-        said = (
-            f"{figure['jobs']} jobs on the draws {stored['draws']}, at commit {stored['commit']}."
-        )
+        parts = [plain(in_a_sentence(every, quick=False)), farthest(every)]
+    for figure in stored["figures"]:
+        heading = f"{figure.get('kind', 'figure').capitalize()} {figure['number']}"
+        parts.append(f"**{heading}: {figure['title']}.**")
+        if several:
+            parts.append(by_setting(figure["lines"]))
+        else:
+            rows = [
+                [plain(str(one)) for one in (line["what"], *in_words(line), line["verdict"])]
+                + [plain(line.get("why") or whys[line["what"]])]
+                for line in figure["lines"]
+            ]
+            parts.append(table(["what", "published", "computed", "verdict", "why"], rows, left=5))
+        draws = f" on the draws {stored['draws']}," if "draws" in stored else ""
+        said = f"{figure['jobs']} jobs{draws} at commit {stored['commit']}."
+        name = heading.lower().replace(" ", "-")
         parts += [
-            f"**{heading}: {figure['title']}.**",
-            table(["what", "published", "computed", "verdict", "why"], rows, left=5),
-            f"![{heading}](_static/full/{system}-figure-{figure['number']}.svg)",
+            f"![{heading}](_static/full/{system}-{name}.svg)",
             caption(f"{figure['size']} {said}"),
         ]
     return "\n\n".join(parts)
+
+
+def by_setting(lines: list[dict[str, Any]]) -> str:
+    """What is published, and beside it what is computed in each setting, with the verdict."""
+    from edgeopt_papers.figures.report import in_words
+
+    settings = list(dict.fromkeys(line["setting"] for line in lines))
+    rows: dict[str, dict[str, str]] = {}
+    for line in lines:
+        published, computed = in_words(line)
+        row = rows.setdefault(line["what"], {"published": plain(published)})
+        row[line["setting"]] = f"{plain(computed.partition(' (')[0])}, {line['verdict']}"
+    columns = ["published", *settings]
+    cells = [[plain(what), *(row.get(one, "") for one in columns)] for what, row in rows.items()]
+    return table(["what", "published", *(one or "everywhere" for one in settings)], cells, left=9)
+
+
+def farthest(lines: list[dict[str, Any]]) -> str:
+    """Say of each setting which of the numbers that differ is farthest from the published one."""
+    from edgeopt_papers.figures.report import in_words
+
+    by: dict[str, dict[str, Any]] = {line["setting"]: {"away": 0.0} for line in lines}
+    for line in lines:
+        both = line["published"], line["computed"]
+        if line["verdict"] == "differs" and not any(isinstance(one, str) for one in both):
+            away = abs(both[1] / both[0] - 1.0)
+            if away > by[line["setting"]]["away"]:
+                by[line["setting"]] = {**line, "away": away}
+    said = []
+    for setting, line in by.items():
+        if line["away"]:
+            published, computed = in_words(line)
+            at = f"{line['what']} ({line['paper_figure'].replace('-', ' ')})"
+            said.append(f"{setting}: {at}, {computed.partition(' (')[0]} for {published}")
+    return plain(f"Farthest from a published number: {'; '.join(said)}.")
 
 
 def scoreboard(asked: Asked) -> str:

@@ -204,7 +204,8 @@ def remember(name: str, seconds: float, path: Path | None = None) -> None:
         return
     known[name] = row._replace(seconds=round(seconds, 1), whole=True)
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([Times._fields, *known.values()])
+    rows = ((one.name, one.seeds, f"{one.seconds:g}", one.whole) for one in known.values())
+    csv.writer(text, lineterminator="\n").writerows([Times._fields, *rows])
     write_file(path or TIMES, text.getvalue().encode())
 
 

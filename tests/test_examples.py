@@ -363,6 +363,14 @@ def test_own_guard_lets_no_task_fail(printed: Callable[..., str]) -> None:
     assert 0 < values[1] < values[0]
 
 
+def test_layers_find_one_plan_in_lines_that_are_counted(printed: Callable[..., str]) -> None:
+    rows = [row.split() for row in printed("facility_layers").splitlines()[-5:]]
+    assert [row[0] for row in rows] == ["edgeopt", "linopy", "CVXPY", "Pyomo", "JuMP"]
+    assert len({row[-1] for row in rows[:4]}) == 1
+    lines = [int(row[1]) for row in rows]
+    assert min(lines) == lines[0] > 5
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert examples == {
@@ -371,7 +379,7 @@ def test_every_example_is_tested() -> None:
         "own_system", "own_policy", "own_solver", "live_events",
         "cache_online", "long_term_budget", "admit_or_refuse", "leads",
         "short_policy", "own_data", "own_bound",
-        "own_claim", "own_rounding", "own_ratio", "own_guard", "own_constraint",
+        "own_claim", "own_rounding", "own_ratio", "own_guard", "own_constraint", "facility_layers",
     }  # fmt: skip
 
 

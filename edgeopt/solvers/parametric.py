@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError, ProblemTypeError
+from edgeopt.solvers.alignment import has_labels
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.conditions import needs
 from edgeopt.solvers.dispatch import (
@@ -149,11 +151,11 @@ class Reusable:
         self._solved = False
 
     def change_cost(self, cost: ArrayLike, columns: Sequence[int] | None = None) -> None:
-        """Set objective coefficients of the columns named, or of all."""
-        which, new = self._selected("cost", cost, columns, self.program.shape[1])
-        everything = self.program.cost.copy()
-        everything[which] = new
-        self._take({"cost": everything})
+        """Set objective coefficients of the columns named, or of all.
+
+        They may come by label as in `LinearProgram.replace`, as do bounds and sides.
+        """
+        self._take({"cost": self._renewed("cost", cost, columns)})
 
     def change_bounds(
         self,
@@ -364,14 +366,24 @@ class Reusable:
         which: Sequence[int] | None,
     ) -> None:
         """Set lower and upper sides of rows or columns; a side that is None stays."""
-        changed = {}
-        for field, values in ((low, below), (high, above)):
-            if values is not None:
-                everything = getattr(self.program, field).copy()
-                indices, new = self._selected(field, values, which, len(everything))
-                everything[indices] = new
-                changed[field] = everything
-        self._take(changed)
+        given = {low: below, high: above}.items()
+        self._take({
+            field: self._renewed(field, values, which)
+            for field, values in given if values is not None
+        })  # fmt: skip
+
+    def _renewed(self, field: str, values: Any, which: Sequence[int] | None) -> NDArray[Any]:
+        """Return a vector of the program with other numbers at some positions, or some labels."""
+        current: NDArray[Any] = getattr(self.program, field)
+        labels = self.program.row_names if field.startswith("row_") else self.program.column_names
+        if which is not None and (isinstance(values, Mapping) or has_labels(values)):
+            raise OptionError(f"{field}: numbers that come with labels need no positions")
+        if isinstance(values, Mapping):
+            return labels.changed(current, values)
+        everything = current.copy()
+        indices, new = self._selected(field, labels.arranged(field, values), which, len(current))
+        everything[indices] = new
+        return everything
 
 
 def _differing(old: LinearProgram, new: LinearProgram, *fields: str) -> NDArray[np.int32]:

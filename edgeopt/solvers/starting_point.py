@@ -13,6 +13,7 @@ import numpy as np
 from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers.basis import read_start
 from edgeopt.solvers.conditions import decided
+from edgeopt.solvers.labels import Labels
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.registry import Basis, Kind
 from edgeopt.solvers.residuals import linear
@@ -74,9 +75,14 @@ def vector(given: Any, names: Iterable[str]) -> Vector:
         position = {name: column for column, name in enumerate(names)}
         start = np.full(len(position), np.nan)
         for name, value in given.items():
-            if name not in position:
+            if name in position:
+                start[position[name]] = _number(name, value)
+            elif isinstance(names, Labels) and any(block.name == name for block in names.blocks):
+                start = names.changed(start, {name: value})
+                if not np.isfinite(start[names.block(name)[0]]).all():
+                    raise OptionError(f"start: {name} must be finite")
+            else:
                 raise OptionError(f"start: there is no column {name!r}")
-            start[position[name]] = _number(name, value)
         return start
     count = sum(1 for _ in names)
     try:

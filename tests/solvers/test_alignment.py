@@ -11,8 +11,8 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.errors import InputError, ProblemTypeError
-from edgeopt.solvers import LinearProgram, explain, solve
+from edgeopt.errors import InputError, OptionError, ProblemTypeError
+from edgeopt.solvers import LinearProgram, Reusable, explain, solve
 from tests.draws import draws
 
 SITES, USERS = ["north", "south", "west"], ["a", "b", "c", "d"]
@@ -252,6 +252,22 @@ def test_labels_are_said_and_found_by_name(tmp_path) -> None:
     odd = LinearProgram.build()
     odd.columns("x", {"item": ["a, b", "c=[1]"]}, cost=[1, 2])
     assert odd.program().column("x[item=c=[1]]") == 1
+
+
+def test_new_numbers_and_starts_come_by_label() -> None:
+    model = Reusable(shipped())
+    model.change_cost({"flow": COST.iloc[::-1, ::-1] + 1})
+    model.change_sides(row_lower={"need": NEED.iloc[::-1] + 1, "room": -np.inf})
+    model.change_bounds(upper=pd.Series({n: 9.0 + n for n in reversed(range(12))}))
+    assert model.program.cost.tolist() == (COST + 1).to_numpy().ravel().tolist()
+    assert model.program.row_lower[3:].tolist() == (NEED + 1).tolist()
+    assert model.program.upper.tolist() == [9.0 + n for n in range(12)]
+    with pytest.raises(OptionError, match="need no positions"):
+        model.change_cost(pd.Series([1.0]), columns=[0])
+    start = {"flow": pd.DataFrame(0.0, SITES, USERS).iloc[::-1], "flow[site=west, user=a]": 3}
+    assert solve(shipped(), start=start).path == "start"
+    with pytest.raises(OptionError, match="flow must be finite"):
+        solve(shipped(), start={"flow": np.inf})
 
 
 def test_only_linear_programs_have_blocks() -> None:

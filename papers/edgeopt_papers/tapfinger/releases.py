@@ -30,17 +30,19 @@ _BY_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 class Point(NamedTuple):
-    """An evaluation: of what, learnt from which seed, after how many rounds, with which result.
+    """An evaluation: of what, learnt from which seed, after how long, with which result.
 
     `course` is the key of a `Course`, or the name of a policy that does not learn, or ``"bound"``;
-    those have no rounds. `setting` is that of training and validation. `flow` is the mean flow time
-    on the validation seeds, slots.
+    those have no rounds. `setting` is that of training and validation. `rounds` and gradient
+    `steps` are those of the training before. `flow` is the mean flow time on the validation seeds,
+    slots.
     """
 
     course: str
     setting: str
     seed: int
     rounds: int
+    steps: int
     flow: float
 
 
@@ -109,7 +111,7 @@ COURSES: Final[Mapping[str, Course]] = {
 def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
     """Train a course from a seed, or look up what the package has of it, and yield evaluations."""
     from edgeopt.learning import Checkpoint, train
-    from edgeopt.learning.tapfinger.imitation import ROUNDS, RUNS
+    from edgeopt.learning.tapfinger.imitation import PASSES, ROUNDS, RUNS
     from edgeopt.learning.tapfinger.training import learner
 
     course = COURSES[key]
@@ -124,9 +126,9 @@ def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
         out = folder / f"{key}-{seed}"
         rows = train(made, out, updates=course.updates, every=course.updates // 4).rows
     for row in rows:
-        updates, flow = row["updates"], row["flow"]
+        updates, flow = int(row["updates"] or 0), row["flow"]
         yield Point(
-            key, course.setting, seed, RUNS * ROUNDS * int(updates or 0),
+            key, course.setting, seed, RUNS * ROUNDS * updates, PASSES * updates,
             np.inf if flow is None else float(flow),
         )  # fmt: skip
 
@@ -148,12 +150,12 @@ def references() -> Iterator[Point]:
         for name, policy in policies.items():
             runs = [simulate(TapFingerEnvironment(one), policy, rng=0, runs=1) for one in drawn]
             flows = [one.mean_flow_time()[0] for one in runs]
-            yield Point(name, setting, 0, 0, float(np.mean(flows)))
+            yield Point(name, setting, 0, 0, 0, float(np.mean(flows)))
         least = [
             scenario_bound(one, run.scenarios).value / one.tasks
             for one, run in zip(drawn, runs, strict=True)
         ]
-        yield Point("bound", setting, 0, 0, float(np.mean(least)))
+        yield Point("bound", setting, 0, 0, 0, float(np.mean(least)))
 
 
 def points(folder: Path) -> pd.DataFrame:

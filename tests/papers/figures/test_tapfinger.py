@@ -385,6 +385,7 @@ def test_curves_are_evaluations_of_whole_trainings() -> None:
     for (key, _), rows in table[table["course"].isin(COURSES)].groupby(["course", "seed"]):
         planned = 1024 * COURSES[key].updates
         assert rows["rounds"].tolist() == [planned * k // 4 for k in range(5)]
+        assert rows["steps"].tolist() == [COURSES[key].updates * 8 * k for k in range(5)]
         assert set(rows["setting"]) == {COURSES[key].setting}
     fixed = table[~table["course"].isin(COURSES)]
     for setting in ("several", "single"):

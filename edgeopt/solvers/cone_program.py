@@ -9,12 +9,17 @@ below as long as :math:`P x + A^\top z + c = 0`.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from cvxpy.constraints.nonpos import NonNeg
+from cvxpy.constraints.second_order import SOC
+from cvxpy.constraints.zero import Zero
 from cvxpy.reductions.solvers.qp_solvers.qp_solver import QpSolver
+from cvxpy.settings import EXTRA_STATS, OPTIMAL
 from scipy import sparse
 
 from edgeopt.solvers.program import LinearProgram
@@ -24,6 +29,8 @@ from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT, Sum
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import NDArray
 
     from edgeopt.arrays import Floats as Vector
@@ -275,6 +282,9 @@ def _multipliers(
     read = solver.invert(raw, inverse)
     if name in ("GLOP", "PDLP"):
         constraints = inverse["constraints"]
+    elif name == "MOSEK":  # which gets the dual program
+        by_cone = inverse["constr_map"]
+        constraints = [one for cone in (Zero, NonNeg, SOC) for one in by_cone[cone]]
     else:
         constraints = [*inverse[solver.EQ_CONSTR], *inverse[solver.NEQ_CONSTR]]
     if read.dual_vars is None or any(one.id not in read.dual_vars for one in constraints):
@@ -290,16 +300,35 @@ def _bounds(given: Any, length: int, absent: float) -> NDArray[np.float64]:
     return np.asarray(given, dtype=float).reshape(-1)
 
 
-def search_bound(name: str, raw: Any) -> float:
+BOUNDS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "HIGHS": lambda raw: raw["info"].mip_dual_bound,
+    "SCIPY": lambda raw: raw["mip_dual_bound"],
+    "SCIP": lambda raw: raw["model"].getDualbound(),
+    "GUROBI": lambda raw: raw["model"].ObjBound,
+    "CPLEX": lambda raw: raw["model"].solution.MIP.get_best_objective(),
+    "COPT": lambda raw: raw["model"].BestBnd,
+    "MOSEK": lambda raw: raw["task"].getdouinf(
+        importlib.import_module("mosek").dinfitem.mio_obj_bound
+    ),
+    "CUOPT": lambda raw: raw.attr[EXTRA_STATS]["solution_bound"],
+}
+"""Where solvers behind CVXPY keep the bound of their search, of its minimisation."""
+
+
+def search_bound(name: str, raw: Any, settings: Mapping[str, Any]) -> float:
     """Return the bound of branch and bound on CVXPY's minimisation, without its constant.
 
-    It is nan for solvers that do not say.
+    It is nan for solvers that do not say, and where there was no search.
     """
-    if name == "HIGHS" and isinstance(raw, dict) and "info" in raw:
-        return float(getattr(raw["info"], "mip_dual_bound", np.nan))
-    if name == "SCIPY" and hasattr(raw, "get"):
-        bound = raw.get("mip_dual_bound")
-        return float("nan") if bound is None else float(bound)
-    if name == "SCIP" and isinstance(raw, dict) and "model" in raw:
-        return float(raw["model"].getDualbound())
-    return float("nan")
+    if name == "XPRESS" and isinstance(raw, dict) and raw.get("status") == OPTIMAL:
+        # CVXPY leaves no bound of Xpress, whose word is that the gap it was asked for is closed.
+        value = float(raw["getObjVal"])
+        room = max(settings["miprelstop"] * abs(value), settings["mipabsstop"])
+        return value - float(room)
+    if name not in BOUNDS:
+        return float("nan")
+    try:
+        bound = BOUNDS[name](raw)
+    except Exception:  # each has a type of its own for what it does not know
+        return float("nan")
+    return float("nan") if bound is None else float(bound)

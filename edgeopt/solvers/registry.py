@@ -379,6 +379,9 @@ class Backend:
     warm
         Kinds of problem of which it keeps its own last state, to go on from when only data have
         changed (`Reusable`, and `solve(warm=True)` where the problem itself stays).
+    tested
+        How far it is tested where its licence or its hardware is not at hand; "" where the test
+        suite solves with it.
     takes
         What else it takes: "semi-continuous columns", "SOS", "indicators", "quadratic rows", or
         "whole numbers with a quadratic objective".
@@ -398,6 +401,7 @@ class Backend:
     starts: Collection[Kind] = ()
     warm: Collection[Kind] = ()
     takes: Collection[str] = ()
+    tested: str = ""
 
     @property
     def installed(self) -> bool:
@@ -427,6 +431,22 @@ class Backend:
             return None
 
     @property
+    def install(self) -> str:
+        """The line that installs it."""
+        return f"pip install {self.distribution}"
+
+    @property
+    def default_for(self) -> dict[str, str]:
+        """Kinds of problem, in words, that it solves if nobody is named, each with the reason."""
+        return {kind.value: REASONS[kind] for kind, name in DEFAULTS.items() if name == self.name}
+
+    def __str__(self) -> str:
+        state = f"{self.version}" if self.installed else f"not installed: {self.install}"
+        tested = f"; tested {self.tested}" if self.tested else ""
+        reasons = [f"default for a {kind}: {why}" for kind, why in self.default_for.items()]
+        return "; ".join([f"{self.name} ({state}{tested}): {', '.join(self.problems)}", *reasons])
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Kinds of problem that it takes, in words."""
         return tuple(kind.value for kind in self.routes)
@@ -440,7 +460,7 @@ class Backend:
         if not self.installed:
             raise MissingDependencyError(
                 f"solver {self.name!r} needs the package {self.distribution}, which is not "
-                f"installed: pip install {self.distribution}"
+                f"installed: {self.install}"
             )
         fault = self.fault
         if fault is not None:
@@ -493,6 +513,9 @@ _ALL = _routes(_BY_CVXPY, *_LINEAR, Kind.QUADRATIC) | _MODELS
 _SMOOTH = _routes("casadi:solve_linear", Kind.LINEAR, Kind.QUADRATIC)
 _SMOOTH |= _routes("casadi:solve", Kind.CASADI)
 
+_SMALL: Final = "with the licence in its package, for small programs"
+_RECORDED: Final = "against recorded calls, which SciPy answers"
+
 _TABLE: Final[tuple[Backend, ...]] = (
     Backend(
         "highs", "highspy", "highspy", _routes("highs:solve", *_LINEAR, Kind.QUADRATIC) | _MODELS,
@@ -522,11 +545,23 @@ _TABLE: Final[tuple[Backend, ...]] = (
         "ipopt", "casadi", "casadi", _SMOOTH | _PYOMO,
         starts=(Kind.LINEAR, Kind.QUADRATIC, Kind.CASADI, Kind.PYOMO),
     ),
-    Backend("gurobi", "gurobipy", "gurobipy", _ALL),
-    Backend("cplex", "cplex", "cplex", _ALL),
-    Backend("xpress", "xpress", "xpress", _ALL),
-    Backend("mosek", "mosek", "mosek", _ALL),
-    Backend("copt", "coptpy", "coptpy", _ALL),
+    *(
+        Backend(name, package, package, _ALL, takes=takes, tested=_SMALL)
+        for name, package, takes in (
+            ("gurobi", "gurobipy", (CURVED_SEARCH,)), ("cplex", "cplex", (CURVED_SEARCH,)),
+            ("xpress", "xpress", ()), ("copt", "coptpy", (CURVED_SEARCH,)),
+        )
+    ),
+    Backend("mosek", "mosek", "mosek", _ALL, tested=_RECORDED),
+    Backend("cuopt", "cuopt", "cuopt-cu12", _ALL, tested=_RECORDED),
+    Backend(
+        "cbc", or_tools.MODULE, or_tools.PACKAGE,
+        _routes("linear_solver:solve", Kind.MIXED_INTEGER),
+    ),
+    Backend(
+        "cp-sat", or_tools.MODULE, or_tools.PACKAGE,
+        _routes("linear_solver:solve", Kind.MIXED_INTEGER), starts=(Kind.MIXED_INTEGER,),
+    ),
     Backend("glop", or_tools.MODULE, or_tools.PACKAGE, _routes(_BY_CVXPY, Kind.LINEAR) | _CVXPY),
     Backend("pdlp", or_tools.MODULE, or_tools.PACKAGE, _routes(_BY_CVXPY, Kind.LINEAR) | _CVXPY),
 )  # fmt: skip
@@ -544,6 +579,18 @@ DEFAULTS: Final[Mapping[Kind, str]] = MappingProxyType(
 )
 """Who solves a kind of problem if nobody is named; see `default_solver`."""
 
+REASONS: Final[Mapping[Kind, str]] = MappingProxyType(
+    {
+        Kind.LINEAR: "proven on all 42 programs of Netlib, in the least time of those installed",
+        Kind.MIXED_INTEGER: "all 22 programs of MIPLIB 3 in half the time of SCIP, free of charge",
+        Kind.QUADRATIC: "51 of 51 programs of Maros and Meszaros right, 48 proven; HiGHS 44",
+        Kind.PYOMO: "as for linear programs; what it refuses goes to SCIP",
+        Kind.CVXPY: "takes every cone; what is linear or has whole numbers goes to HiGHS",
+        Kind.CASADI: "takes derivatives of CasADi, second ones too",
+    }
+)
+"""Why, as measured in docs/solvers.md."""
+
 NONLINEAR: Final = "scip"
 """Who solves what HiGHS refuses, such as cones with whole numbers, if nobody is named."""
 
@@ -551,6 +598,7 @@ _LIBRARIES: Final = {
     "cvxpy": ("cvxpy", _routes(_BY_CVXPY, *_LINEAR) | _CVXPY),
     "pyomo": ("pyomo", _PYOMO),
     "casadi": ("casadi", _SMOOTH),
+    "qpsolvers": ("qpsolvers", _routes("qpsolvers:solve", Kind.LINEAR, Kind.QUADRATIC)),
 }
 """``"library:solver"`` reaches a solver through one library explicitly, listed or not."""
 
@@ -615,7 +663,8 @@ def backends(*, installed: bool | None = None) -> list[Backend]:
 
     Returns
     -------
-    Backends with `name`, `installed`, `version` and `problems`.
+    Backends with `name`, `installed`, `version` and `problems`, the line to `install` them, how
+    far they are `tested`, and what they are the `default_for`, with the reason. Each prints so.
 
     Warns
     -----

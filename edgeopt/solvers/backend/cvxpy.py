@@ -22,7 +22,7 @@ from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from cvxpy.settings import ERROR, SOLUTION_PRESENT
 from scipy.sparse.linalg import ArpackError
 
-from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
+from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer_without_columns
 from edgeopt.solvers.backend.cvxpy_refusals import (
@@ -90,26 +90,44 @@ _TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxy
         "MOSEK": {
             "time_limit": ("mosek_params.MSK_DPAR_OPTIMIZER_MAX_TIME",),
             "gap": ("mosek_params.MSK_DPAR_MIO_TOL_REL_GAP",),
+            "absolute_gap": ("mosek_params.MSK_DPAR_MIO_TOL_ABS_GAP",),
             "tolerance": ("mosek_params.MSK_DPAR_INTPNT_CO_TOL_REL_GAP",),
             "threads": ("mosek_params.MSK_IPAR_NUM_THREADS",),
         },
         "CPLEX": {
             "time_limit": ("cplex_params.timelimit",),
             "gap": ("cplex_params.mip.tolerances.mipgap",),
+            "absolute_gap": ("cplex_params.mip.tolerances.absmipgap",),
             "tolerance": ("cplex_params.simplex.tolerances.feasibility",),
             "threads": ("cplex_params.threads",),
         },
         "XPRESS": {
-            "time_limit": ("maxtime",),
+            "time_limit": ("timelimit",),
             "gap": ("miprelstop",),
+            "absolute_gap": ("mipabsstop",),
             "tolerance": ("feastol",),
             "threads": ("threads",),
         },
         "COPT": {
             "time_limit": ("TimeLimit",),
             "gap": ("RelGap",),
+            "absolute_gap": ("AbsGap",),
             "tolerance": ("FeasTol",),
             "threads": ("Threads",),
+        },
+        "CUOPT": {
+            "time_limit": ("time_limit",),
+            "gap": ("mip_relative_gap",),
+            "absolute_gap": ("mip_absolute_gap",),
+            "tolerance": (
+                "absolute_primal_tolerance",
+                "relative_primal_tolerance",
+                "absolute_dual_tolerance",
+                "relative_dual_tolerance",
+                "absolute_gap_tolerance",
+                "relative_gap_tolerance",
+            ),
+            "threads": ("num_cpu_threads",),
         },
         **or_tools.TRANSLATIONS,
     }
@@ -150,7 +168,8 @@ def translate(solver: str, request: Request) -> dict[str, Any]:
             # The solver measures residuals of its own scaled problem: leave it room.
             value = TIGHT
         if argument == "gap" and value is None:
-            value = DEFAULT if argument in names else None
+            # Of Xpress there is no bound to see whether less is left.
+            value = DEFAULT / (2.0 if solver == "XPRESS" else 1.0) if argument in names else None
         if value is None or (argument == "threads" and solver in _SINGLE_THREADED and value == 1):
             continue
         if argument == "gap" and argument not in names:
@@ -174,6 +193,13 @@ def refuse_unknown(solver: str, options: Mapping[str, Any]) -> None:
         import osqp
 
         known = {name for name in dir(osqp.OSQP().ext.OSQPSettings) if not name.startswith("_")}
+    elif solver == "XPRESS":
+        controls = importlib.import_module("xpress").problem().controls
+        known = {*dir(controls), "write_mps", "save_iis"}
+    elif solver == "CUOPT":
+        parameters = importlib.import_module("cuopt.linear_programming.solver.solver_parameters")
+        names = [getattr(parameters, one) for one in dir(parameters) if one.startswith("CUOPT_")]
+        known = {*names, "solver_method", "optimality", "solver_verbose"}
     else:
         known = {*_DICTIONARIES.get(solver, options)}
     for name in options:
@@ -185,7 +211,9 @@ def refuse_unknown(solver: str, options: Mapping[str, Any]) -> None:
 
 def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
     nest, dot, inner = name.partition(".")
-    if dot:
+    if nest == "cplex_params":  # one dictionary, of names with dots
+        keywords.setdefault(nest, {})[inner] = value
+    elif dot:
         _put(keywords.setdefault(nest, {}), inner, value)
     else:
         keywords[name] = value
@@ -423,6 +451,14 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
                 ) from None
             except KeyboardInterrupt:
                 return _failed(name, Status.INTERRUPTED, start, built, keywords)
+            except Exception as why:  # of the solver's own types: licences, sizes, options
+                if any(option.lower() in str(why).lower() for option in request.options):
+                    raise OptionError(f"{name} does not take an option: {why}") from None
+                raise SolverError(f"{name} refuses the problem: {why}; see backends()") from None
+            if name == "MOSEK" and "task" in raw:
+                # CVXPY closes the task when its answer is read for the first time of two.
+                raw["task"].__exit__ = _stay_open
+            bound = search_bound(name, raw, keywords) * 2.0**-exponent
             try:
                 _unpack(problem, raw, chain, inverse, exponent)
             except (cvxpy.error.SolverError, ValueError, TypeError):
@@ -443,12 +479,16 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
         arguments = name, chain.solver, data, inverse[-1], raw
         proof = proven_unsolvable(*arguments, whole=problem.is_mixed_integer())
         status, pair = proof or (status, None)
-    bound = search_bound(name, raw) * 2.0**-exponent + float(inverse[-1].get("offset", 0.0))
+    bound += float(inverse[-1].get("offset", 0.0))
     seconds = (built - start, time.perf_counter() - built)
     if name == "GLOP" and status is Status.CLAIMED_INFEASIBLE:
         # OR-Tools says so, too, where presolve cannot tell the two apart.
         status = Status.INFEASIBLE_OR_UNBOUNDED
     return _Run(status, name, has_point, pair, bound, *seconds, keywords, path)
+
+
+def _stay_open(*_: Any) -> None:
+    """Leave a task to the garbage collector."""
 
 
 def _advice(problem: Any) -> str:
@@ -475,8 +515,8 @@ def _path(problem: Any, name: str, request: Request) -> str:
 
 def _objective_exponent(data: Any) -> int:
     """Return the power of two that brings the largest coefficient of the objective into [1, 2)."""
-    if not isinstance(data, dict):
-        return 0
+    if not isinstance(data, dict) or "dualized" in data:
+        return 0  # MOSEK gets the dual, whose objective is made of sides
     parts = [*(data[part] for part in OBJECTIVE if part in data), or_tools.costs(data)]
     sizes = [float(abs(part).max()) for part in parts if part is not None and min(part.shape)]
     largest = max(sizes, default=0.0)

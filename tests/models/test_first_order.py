@@ -91,7 +91,7 @@ def test_every_point_on_the_way_is_feasible_and_fills_what_room_is_left(seed):
     problem = P1Relaxation(instance.replace(arrivals="independent", arrival=busy))
     master = FirstOrderMaster(problem, every_column(problem))
     for _ in range(4):
-        found, bound = master._restricted()
+        found, bound, _ = master._restricted()
         y, x = found.values["y"], found.values["x"]
         occupied = problem.occupation(y)
         np.add.at(occupied, problem.instance.promised.server, x)
@@ -108,6 +108,17 @@ def test_every_point_on_the_way_is_feasible_and_fills_what_room_is_left(seed):
             touched = full[row // instance.devices :, k][: instance.longest[profile]]
             assert left[row] <= 1e-9 or touched.any()
         master.solve(1e-9, None)
+
+
+def test_columns_that_were_wrongly_left_out_come_back(monkeypatch):
+    instance = generate(servers=3, devices=8, profiles=3, horizon=30, reserved=6, rng=2)
+    busy = np.minimum(4.0 * instance.arrival, 1.0)
+    instance = instance.replace(arrivals="independent", arrival=busy)
+    monkeypatch.setattr(first_order, "CLOSE", 0.0)
+    monkeypatch.setattr(first_order, "UNUSED", 0.5)
+    monkeypatch.setattr(first_order, "FIRST_DROP", 1.0)
+    plan = solve_p1_lp(instance, method="pdhg", gap=1e-4, time_limit=60)
+    assert plan.gap <= 1e-4
 
 
 def test_steps_repeat_themselves_and_a_limit_of_time_keeps_the_best_point():

@@ -22,6 +22,7 @@ from edgeopt.instances.rescue import tight
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.interior_point import (
+    ColumnSet,
     allocation_of,
     every_column,
     merge_columns,
@@ -36,12 +37,14 @@ from edgeopt.solvers.tolerance import relative_gap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from edgeopt.arrays import Floats, Ints
-    from edgeopt.models.rescue.interior_point import ColumnSet, Pairs
+    from edgeopt.models.rescue.interior_point import Pairs
     from edgeopt.solvers.program import Sense
 
-CHECK: Final = 25
-"""Steps between two looks at the gap on the columns at hand."""
+CHECK, PART = 25, 20
+"""Steps between two looks at the gap on the columns at hand: so many, or that part of all."""
 
 STEP: Final = 0.99
 """Of the longest step at which primal-dual steps are sure to converge."""
@@ -50,6 +53,9 @@ STEP: Final = 0.99
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
 # How far the ratio of dual to primal steps may move from where it starts.
 FURTHEST: Final = 1e3
+# Columns are left out after so many steps first, then after a half more each time, if no more than
+# this share of an arrival begins them and they lose more than this share of the largest profit.
+FIRST_DROP, GROWTH, UNUSED, CLOSE = 50.0, 1.5, 1e-9, 3e-4
 # By which reserved tasks are served faster than just fast enough.
 ROUNDED: Final = 1e-9
 # Seconds by entry: of pricing a profit that is held, or computed anew; of a step by column, and by
@@ -83,17 +89,31 @@ class FirstOrderMaster:
         self._window = np.concatenate([np.unique(tasks, return_index=True)[1], [tasks.size]])
         self._served = self._alone[tasks, slots] / np.where(self._share > 0.0, self._share, 1.0)
         self._price = self._proven = np.zeros((instance.horizon, instance.servers))
-        self._run = np.zeros(columns.size)
         mean = instance.survival.sum(axis=1)
         self._run_step = 1.0 / float(mean.max())
         middle = float(np.median(columns.profit)) if columns.size else 1.0
         self._ratio = self._first = middle / float(mean.mean())
+        self._dropping = FIRST_DROP
+        self._choose(np.ones(columns.size, dtype=np.bool_), np.zeros(columns.size))
+
+    def _choose(self, chosen: NDArray[np.bool_], run: Floats) -> None:
+        """Take steps on these of the columns from now on, from these shares of all."""
+        columns = self.columns
+        indptr = np.concatenate([[0], np.cumsum(chosen)])[columns.indptr]
+        self._own = ColumnSet(indptr, columns.pair[chosen], columns.profit[chosen])
+        self._place_of, self._run = np.flatnonzero(chosen), run[chosen]
         self._measure()
         self._anchor()
 
+    def _of_all(self, values: Floats) -> Floats:
+        """Return values of the columns in use as values of all, 0 elsewhere."""
+        every = np.zeros(self.columns.size)
+        every[self._place_of] = values
+        return every
+
     def _measure(self) -> None:
         """Set the step sizes: those of slots by all that could be begun or served in them."""
-        instance, columns = self.problem.instance, self.columns
+        instance, columns = self.problem.instance, self._own
         load = np.empty((instance.horizon, instance.servers * instance.profiles))
         every, by_row = (
             np.repeat(self._arrival, np.diff(columns.indptr)),
@@ -127,7 +147,7 @@ class FirstOrderMaster:
 
     def _step(self) -> None:
         """Take one step, and restart where the steps have become short enough."""
-        columns, instance = self.columns, self.problem.instance
+        columns, instance = self._own, self.problem.instance
         keep = (self._since + 1.0) / (self._since + 2.0)
         primal, dual = STEP / self._ratio, STEP * self._ratio
         run_0, served_0, price_0 = self._anchored
@@ -166,7 +186,7 @@ class FirstOrderMaster:
     def _weigh(self) -> None:
         """Let prices and shares move alike: the mean of the ratio and of what they moved."""
         run, served, price = self._anchored
-        width = np.diff(self.columns.indptr)
+        width = np.diff(self._own.indptr)
         moved = float(np.repeat(self._arrival, width) @ (self._run - run) ** 2) / self._run_step
         moved += float(((self._served - served) ** 2 / self._task_step).sum())
         priced = float(((self._price - price) ** 2 / self._slot_step).sum())
@@ -178,10 +198,13 @@ class FirstOrderMaster:
         """Go on until the gap on the columns at hand is reached, or all are worth looking at."""
         end = np.inf if time_limit is None else time.perf_counter() + time_limit
         best, least, duals = None, np.inf, None
-        for _ in range(self._looks()):
-            for _ in range(CHECK):
+        steps = max(CHECK, self.iterations // PART)
+        # Pricing all columns is to cost no more than the steps between.
+        between = steps * step_seconds(self.problem, self._own.size)
+        for _ in range(max(1, round(pricing_seconds(self.problem) / between))):
+            for _ in range(steps):
                 self._step()
-            found, bound = self._restricted()
+            found, bound, lost = self._restricted()
             if best is None or found.objective > best.objective:
                 best = found
             if bound < least:
@@ -189,15 +212,34 @@ class FirstOrderMaster:
             if relative_gap(best.objective, least) <= gap or time.perf_counter() >= end:
                 break
         assert best is not None
+        self._review(lost)
         return Restricted(best.objective, best.values, duals, early=True)
 
-    def _looks(self) -> int:
-        """Return after how many looks pricing all columns costs no more than the steps did."""
-        step = step_seconds(self.problem, self.columns.size)
-        return max(1, round(pricing_seconds(self.problem) / (CHECK * step)))
+    def _review(self, lost: Floats) -> None:
+        """Leave out columns that are not begun and lose to the best of their row at the prices.
 
-    def _restricted(self) -> tuple[Restricted, float]:
-        """Return a feasible point with prices, and the bound that these prove on the columns."""
+        On fewer columns steps are shorter to compute and longer to go. Columns are left out ever
+        more seldom, and come back where they are better than those in use; the repair has them all.
+        """
+        rows = np.flatnonzero(np.diff(self._own.indptr))
+        least = np.full(self._own.indptr.size - 1, np.inf)
+        used = np.zeros(self.columns.size, dtype=np.bool_)
+        used[self._place_of] = True
+        run = self._of_all(self._run)
+        if rows.size:
+            least[rows] = np.minimum.reduceat(lost[used], self._own.indptr[rows])
+        chosen = used | (lost < np.repeat(least, np.diff(self.columns.indptr)))
+        if self.iterations >= self._dropping:
+            self._dropping = GROWTH * self.iterations
+            chosen = (run > UNUSED) | (lost <= CLOSE * self.scale)
+        if (chosen != used).any():
+            self._choose(chosen, run)
+
+    def _restricted(self) -> tuple[Restricted, float, Floats]:
+        """Return a feasible point with prices, and the bound that these prove on the columns.
+
+        The third is how much every column loses to the best of its row at the prices.
+        """
         problem, columns = self.problem, self.columns
         instance = problem.instance
         price = problem.with_critical_price(self._proven.T)
@@ -210,9 +252,12 @@ class FirstOrderMaster:
         np.add.at(busy, instance.promised.server, x)
         room = np.maximum(1.0 - busy.T, 0.0)
         length = STEP / self._ratio * self._run_step
-        wanted, y = np.empty(columns.size), np.zeros(columns.size)
-        project_runs(columns.indptr, self._run, reduced, self._arrival, length, wanted)
-        rest = np.full(columns.size, np.inf)
+        y, wanted, rest = (
+            np.zeros(columns.size),
+            self._of_all(self._run),
+            np.full(columns.size, np.inf),
+        )
+        project_runs(columns.indptr, reduced, self._arrival, length, wanted)
         for most in (wanted, rest):
             place_runs(
                 columns.indptr, columns.pair, reduced, most, self._arrival,
@@ -221,7 +266,8 @@ class FirstOrderMaster:
         objective = float(columns.profit @ y)
         values = {"y": allocation_of(problem, columns, y), "x": x}
         bound = problem.bound_from(price, best).value
-        return Restricted(objective, values, (price, best), early=True), bound
+        lost = np.repeat(best.ravel(), np.diff(columns.indptr)) - reduced
+        return Restricted(objective, values, (price, best), early=True), bound, lost
 
     def _shares(self) -> Floats:
         """Return service of the reserved tasks that no slot is too short for.
@@ -249,12 +295,13 @@ class FirstOrderMaster:
         united, origin = merge_columns(self.columns, columns)
         added = united.size - self.columns.size
         if added:
-            run = np.zeros(united.size)
-            known = origin >= 0
-            run[known] = self._run[origin[known]]
-            self.columns, self._run = united, run
-            self._measure()
-            self._anchor()
+            old, run = self._of_all(self._run), np.zeros(united.size)
+            chosen, known = np.ones(united.size, dtype=np.bool_), origin >= 0
+            chosen[known] = False
+            chosen[np.flatnonzero(known)[np.argsort(origin[known])][self._place_of]] = True
+            run[known] = old[origin[known]]
+            self.columns = united
+            self._choose(chosen, run)
         return added
 
     def complete(self, values: Any) -> Any:
@@ -400,15 +447,15 @@ def project_windows(values: Floats, window: Ints) -> None:
 
 @compiled(writes="wanted")
 def project_runs(
-    indptr: Ints, run: Floats, reduced: Floats, arrival: Floats, length: float, wanted: Floats
+    indptr: Ints, reduced: Floats, arrival: Floats, length: float, wanted: Floats
 ) -> None:
-    """Take the step of the runs without reflection: probabilities that fit the arrivals."""
+    """Take a step from shares of arrivals, without reflection, to probabilities that fit them."""
     for row in range(indptr.size - 1):
         part = wanted[indptr[row] : indptr[row + 1]]
         total = 0.0
         for i in range(part.size):
             at = indptr[row] + i
-            part[i] = max(run[at] + length * reduced[at], 0.0)
+            part[i] = max(part[i] + length * reduced[at], 0.0)
             total += part[i]
         if total > 1.0:
             project_part(part, 1.0)

@@ -54,16 +54,19 @@ LARGE = 1_000_000
 WIDE_BAND = 1_000
 # Columns per (slot, device) to start with, and to add per round at most.
 FIRST_COLUMNS, MORE_COLUMNS = 20, 8
+# The same for primal-dual steps, which cost as many times more as there are columns.
+MORE_FEW = 4
 # The program of a sample of the devices is solved to this gap, within this share of the time.
 SAMPLE_GAP, SAMPLING = 1e-3, 0.25
-MAX_ROUNDS = 1_000
+MAX_ROUNDS, FEW_ROUNDS = 1_000, 150  # between those of primal-dual steps are ever more steps
 # What `estimated_seconds` reckons with, fitted to instances of 200 thousand to 100 million columns:
 # points of an interior-point method, and more of them per digit of the gap; seconds of a point per
 # number of the band squared, and per column; primal-dual steps, and by how much a digit multiplies
 # them on empty servers, and beyond that on full ones.
 POINTS: Final = 4.0, 3.3
 FACTOR, BY_ENTRY = 3.3e-11, 3e-7
-STEPS: Final = 15.0, 3.0, 4.0
+STEPS: Final = 10.0, 2.3, 3.3
+IN_USE: Final = 0.35  # of the first columns, what steps leave in use
 # Directions beyond two of a step, on all columns and where columns are generated: a factorisation
 # of the band costs about ten directions, or twenty.
 CORRECTORS, MORE_CORRECTORS = 5, 8
@@ -211,7 +214,7 @@ def estimated_seconds(problem: P1Relaxation, gap: float) -> dict[Method, float]:
     steps = STEPS[0] * growth**digits
     return {
         name: (POINTS[0] + POINTS[1] * digits) * point,
-        "pdhg": steps * step_seconds(problem, held) + pricing_seconds(problem),
+        "pdhg": steps * step_seconds(problem, IN_USE * held) + pricing_seconds(problem),
     }
 
 
@@ -227,6 +230,9 @@ def _generated(
     began = time.perf_counter()
     proven: list[PricedBound] = []
     generate = method != "structured"
+    per_row, rounds = MORE_COLUMNS, MAX_ROUNDS
+    if method == "pdhg":
+        per_row, rounds = MORE_FEW, FEW_ROUNDS
     if method == "pdhg":
         master = FirstOrderMaster(problem, promising_columns(problem, FIRST_COLUMNS))
     else:
@@ -237,7 +243,7 @@ def _generated(
 
     def pricing(prices: tuple[Floats, Floats]) -> Priced[Any]:
         bound, more = (
-            price_columns(problem, prices, per_row=MORE_COLUMNS, margin=TIGHT * master.scale)
+            price_columns(problem, prices, per_row=per_row, margin=TIGHT * master.scale)
             if generate
             else (problem.bound(prices[0]), None)  # nothing is left out
         )
@@ -250,7 +256,7 @@ def _generated(
         gap=gap,
         first_gap=gap if method == "pdhg" else None,
         time_limit=None if time_limit is None else max(0.0, time_limit - built),
-        max_rounds=MAX_ROUNDS if master.columns.size else 0,
+        max_rounds=rounds if master.columns.size else 0,
         progress=progress,
         raises=False,
     )

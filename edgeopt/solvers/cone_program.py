@@ -94,9 +94,9 @@ class ConePair:
         gradient = self._gradient
         # What rests on a bound of x is a multiplier of that bound.
         free = np.where(gradient > 0.0, np.isneginf(self.lower), np.isposinf(self.upper))
-        terms = np.abs(self.cost) + abs(self.matrix).T @ np.abs(self.dual)
+        terms = np.abs(self.cost) + _terms(self.matrix, self.dual)
         if self.quadratic is not None:
-            terms = terms + abs(self.quadratic) @ np.abs(self.primal)
+            terms = terms + _terms(self.quadratic, self.primal)
         stationarity = float(np.where(free, np.abs(gradient), 0.0).max(initial=0.0))
         return max(
             largest_ratio(stationarity, terms.max(initial=0.0)),
@@ -125,6 +125,16 @@ class ConePair:
             worst = max(worst, _outside_dual_power(self.dual[start : start + 3], float(power)))
             start += 3
         return worst
+
+
+def _terms(matrix: Any, point: Vector) -> Vector:
+    """Return the sum of the sizes of a column's terms, each entry times that of a point."""
+    columns = (
+        matrix if sparse.issparse(matrix) and matrix.format == "csc" else sparse.csc_array(matrix)
+    )
+    size = np.abs(columns.data) * np.abs(point)[columns.indices]
+    column = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
+    return np.bincount(column, size, columns.shape[1]).astype(np.float64)  # whole without entries
 
 
 def _outside_semidefinite(packed: Vector, size: int, pair: ConePair) -> float:

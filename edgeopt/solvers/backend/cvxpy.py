@@ -25,6 +25,7 @@ from scipy.sparse.linalg import ArpackError
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer_without_columns
+from edgeopt.solvers.backend.cvxpy_parameters import problem_data
 from edgeopt.solvers.backend.cvxpy_refusals import (
     able,
     check_data,
@@ -404,7 +405,7 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
         SOLVER_MAP_CONIC[name].BOUNDED_VARIABLES = False
     start = time.perf_counter()
     try:
-        data, chain, inverse = problem.get_problem_data(name, solver_opts=keywords)
+        data, chain, inverse = problem_data(problem, name, keywords)
     except cvxpy.error.DCPError as failure:
         raise ProblemTypeError(f"CVXPY cannot hand this problem to {name}: {failure}") from None
     except (cvxpy.error.SolverError, ValueError, NotImplementedError, ArpackError) as failure:

@@ -41,6 +41,8 @@ def primal_residual(solution: Solution) -> float:
         reach = max((float(np.abs(v.value).max(initial=0.0)) for v in variables), default=0.0)
         worst = max((_violation(c, reach) for c in solution.problem.constraints), default=0.0)
         for variable in variables:
+            if all(one is False or one is None for one in variable.attributes.values()):
+                continue
             distance = float(np.abs(variable.value - variable.project(variable.value)).max())
             whole = variable.attributes["integer"] or variable.attributes["boolean"]
             worst = max(worst, distance if whole else largest_ratio(distance, reach))

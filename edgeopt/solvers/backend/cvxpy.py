@@ -25,7 +25,7 @@ from scipy.sparse.linalg import ArpackError
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import LogStream, RowSides, answer_without_columns
-from edgeopt.solvers.backend.cvxpy_parameters import problem_data
+from edgeopt.solvers.backend.cvxpy_parameters import problem_data, resumed_osqp
 from edgeopt.solvers.backend.cvxpy_refusals import (
     able,
     check_data,
@@ -283,6 +283,8 @@ def _columns(
     return point
 
 
+WARM: Final = "warm"
+
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         cvxpy.OPTIMAL: Status.CONVERGENCE_CRITERIA_SATISFIED,
@@ -432,6 +434,11 @@ def _run(problem: Any, request: Request, *, prove: bool = False) -> _Run:
         with contextlib.redirect_stdout(LogStream()):
             try:
                 for _ in range(2):
+                    raw: Any = None
+                    if name == "OSQP" and path == WARM:
+                        raw = resumed_osqp(problem._solver_cache, handed_over, handed, request.log)
+                    if raw is not None:
+                        break
                     raw = chain.solve_via_data(
                         problem,
                         handed_over,
@@ -511,7 +518,7 @@ def _path(problem: Any, name: str, request: Request) -> str:
         return START
     if not request.warm or name not in problem._solver_cache:
         return COLD
-    return "in place" if name == "CLARABEL" else "warm"
+    return "in place" if name == "CLARABEL" else WARM
 
 
 def _objective_exponent(data: Any) -> int:

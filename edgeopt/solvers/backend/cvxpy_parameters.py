@@ -179,4 +179,41 @@ class Compiled:
         return True
 
 
+def resumed_osqp(
+    cache: dict[str, Any], data: dict[str, Any], options: Mapping[str, Any], verbose: bool
+) -> Any:
+    """Return what OSQP finds from its last state, as CVXPY's interface asks for it.
+
+    Rows are put together, and compared one by one, only where they changed. None if the matrices
+    have another form than before: then it must begin anew.
+    """
+    solver, before, results = cache["OSQP"]
+    changed = {
+        part: not np.array_equal(data[part].data, before[part].data) for part in ("P", "A", "F")
+    }
+    if any(data[part].nnz != before[part].nnz for part in changed):
+        return None
+    right, last = data["b"], data["G"]
+    now = data | {
+        "u": np.concatenate([right, last]),
+        "l": np.concatenate([right, np.full(len(last), -np.inf)]),
+        "Ax": before["Ax"],
+    }
+    new = {part: now[part] for part in "qlu" if not np.array_equal(now[part], before[part])}
+    if changed["P"]:
+        new["Px"] = sparse.triu(data["P"], format="csc").data
+    if changed["A"] or changed["F"]:
+        now["Ax"] = sparse.vstack([data["A"], data["F"]], format="csc")
+        new["Ax"] = now["Ax"].data
+    if new:
+        solver.update(**new)
+    if results.info.status_val == 1:  # solved
+        solver.warm_start(results.x, results.y)
+    solver.update_settings(verbose=verbose, **options)
+    found = solver.solve(raise_error=False)
+    data |= now
+    cache["OSQP"] = solver, now, found
+    return found
+
+
 _KEPT: WeakKeyDictionary[Any, Compiled | None] = WeakKeyDictionary()

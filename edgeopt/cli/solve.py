@@ -170,7 +170,7 @@ def _check_writable(record: "System", out: Path, *, force: bool) -> None:
 
 
 def solvers(as_json: JsonOption = False) -> None:
-    """List the solvers, whether they are installed, and the problems that they take."""
+    """List the solvers, how to install those that are not, and the problems that they take."""
     from edgeopt.solvers.registry import backends
 
     found: list[dict[str, Any]] = [
@@ -180,6 +180,9 @@ def solvers(as_json: JsonOption = False) -> None:
             "version": backend.version if backend.installed else None,
             "fault": backend.fault,
             "problems": list(backend.problems),
+            "install": backend.install,
+            "tested": backend.tested,
+            "default for": backend.default_for,
         }
         for backend in backends()
     ]
@@ -190,6 +193,12 @@ def solvers(as_json: JsonOption = False) -> None:
     show.note(f"{ready} of {len(found)} solvers can be used.")
     show.facts((f"{one['name']} {_state(one)}", ", ".join(one["problems"])) for one in found)
     for one in found:
+        for kind, reason in one["default for"].items():
+            show.note(f"{one['name']} is the default for a {kind}: {reason}.")
+    for tested in dict.fromkeys(one["tested"] for one in found if one["tested"]):
+        names = ", ".join(one["name"] for one in found if one["tested"] == tested)
+        show.note(f"{names}: tested {tested}.")
+    for one in found:
         if one["fault"] is not None:
             show.note(f"{one['name']}: {one['fault']}")
 
@@ -197,5 +206,5 @@ def solvers(as_json: JsonOption = False) -> None:
 def _state(solver: dict[str, Any]) -> str:
     """Return the version of a solver, or why there is none."""
     if not solver["installed"]:
-        return "not installed"
+        return f"({solver['install']})"
     return "cannot be loaded" if solver["fault"] else solver["version"] or ""

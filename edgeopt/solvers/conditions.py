@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from edgeopt.errors import InputError, InstanceError
+from edgeopt.errors import EdgeOptError, InputError, InstanceError
 from edgeopt.representation import compact_repr
 from edgeopt.solvers.labels import grouped
 
@@ -158,12 +158,21 @@ def conditions_of(
     if not given:
         return NONE
     if isinstance(given, Conditions):
-        return given.fitted(program)
+        return _read(given, program)
     known = [one.name for one in fields(Conditions)]
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
         raise InstanceError("conditions", f"are {', '.join(known)}", value=repr(unknown))
-    return Conditions(**given).fitted(program)
+    return _read(Conditions(**given), program)
+
+
+def _read(given: Conditions, program: LinearProgram) -> Conditions:
+    try:
+        return given.fitted(program)
+    except (TypeError, ValueError, AttributeError, OverflowError) as failure:
+        if isinstance(failure, EdgeOptError):
+            raise
+        raise InstanceError("conditions", f"have another form: {failure}") from None
 
 
 def _kept(one: Set, sizes: Vector) -> Any:

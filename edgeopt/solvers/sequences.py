@@ -197,6 +197,15 @@ def _lazily(
         program = with_rows(program, rows)
 
 
+def _read(given: Any) -> list[tuple[dict[Any, float], float, float]]:
+    """Return rows as a function of the caller has them."""
+    try:
+        rows = [(dict(terms), float(low), float(high)) for terms, low, high in given or ()]
+    except (TypeError, ValueError) as failure:
+        raise OptionError(f"lazy, cuts: return rows (terms, lower, upper): {failure}") from None
+    return rows
+
+
 class _Rows:
     """Asks for the rows that a point breaks, and keeps what was found."""
 
@@ -210,7 +219,7 @@ class _Rows:
         """Return the rows that the point breaks, columns by position."""
         point = np.array(values[: self._count])
         rows = []
-        for terms, low, high in self._source(point) or ():
+        for terms, low, high in _read(self._source(point)):
             placed = {self._column(name): float(size) for name, size in terms.items()}
             parts = [size * values[j] for j, size in placed.items()]
             scale = max([sum(map(abs, parts)), *(abs(s) for s in (low, high) if np.isfinite(s))])

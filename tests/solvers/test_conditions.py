@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from edgeopt.errors import InputError, InstanceError, ProblemTypeError
+from edgeopt.errors import InputError, ProblemTypeError
 from edgeopt.solvers import LinearProgram, Quality, Reusable, explain, solve
 from edgeopt.solvers.certificates import Certificate
 from edgeopt.solvers.conditions import Conditions
@@ -231,6 +231,11 @@ def test_no_false_proof_comes_from_the_relaxation() -> None:
     [
         ({"sets": []}, "are semicontinuous, sos"),
         ({"semicontinuous": {0: 9}}, "least value"),
+        ({"semicontinuous": 3}, "another form"),
+        ({"sos": [5]}, "another form"),
+        ({"sos": [(1, ["nobody"])]}, "there is none"),
+        ({"indicators": [(1, 1, [0], 0, 1)]}, "another form"),
+        ({"quadratic": [({0: 1}, {}, 0, 1)]}, "another form"),
         (Conditions({2: 1}), "finite upper"),
         (Conditions({7: 1}), "name a column"),
         (Conditions(sos=[(3, [0, 1])]), "kind 1 or 2"),
@@ -241,7 +246,7 @@ def test_no_false_proof_comes_from_the_relaxation() -> None:
     ],
 )
 def test_conditions_that_do_not_fit(conditions: Conditions | dict[str, Any], rule: str) -> None:
-    with pytest.raises(InstanceError, match=rule):
+    with pytest.raises(InputError, match=rule):
         LinearProgram(
             [1, 1, 1], [[1, 1, 1]], 0, 9, 0, [4, 1, np.inf], [False, True, False],
             conditions=conditions,

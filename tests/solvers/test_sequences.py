@@ -159,6 +159,8 @@ def test_what_a_row_source_raises_comes_out(solver: str) -> None:
 
     with pytest.raises(ArithmeticError, match="mine"):
         solve(Tour(0).program, solver, lazy=fails)
+    with pytest.raises(OptionError, match="terms, lower, upper"):
+        solve(Tour(0).program, solver, lazy=lambda values: [3])
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])

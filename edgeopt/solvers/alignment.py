@@ -202,8 +202,13 @@ def _entries(
     given = np.stack(
         [numbers_of(field, dim, labels, members.names.get(dim)) for dim, labels, _ in along], axis=1
     )
-    unique, which = np.unique(np.concatenate([given, wanted]), axis=0, return_inverse=True)
-    which = which.reshape(-1)
+    every = np.concatenate([given, wanted])
+    which = np.zeros(len(every), dtype=np.int64)  # entries of equal indices have equal numbers
+    for numbers in every.T:
+        values, own = np.unique(numbers, return_inverse=True)
+        which = np.unique(which * len(values) + own, return_inverse=True)[1]
+    _, first = np.unique(which, return_index=True)
+    unique = every[first]
     entry = np.full(len(unique), -1)
     of_given, of_wanted = which[: len(given)], which[len(given) :]
     entry[of_given] = np.arange(len(given))

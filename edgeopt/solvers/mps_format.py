@@ -223,9 +223,18 @@ class _Mps:
         if found is None:
             return False
         self._sets["BOUNDS"], bounds = found
+        lower, upper, given = self._draft.lower, self._draft.upper, self._bounds
         for kind, name, value in bounds:
-            self._bounds.setdefault(name, set()).add(kind)
-            self._set_bound(kind, columns[name], value)
+            if name in given:
+                given[name].add(kind)
+            else:
+                given[name] = {kind}
+            if kind == "UP":
+                upper[columns[name]] = value
+            elif kind == "LO":
+                lower[columns[name]] = value
+            else:
+                self._set_bound(kind, columns[name], value)
         return True
 
     def _words(self, line: str, section: str) -> list[str]:

@@ -188,7 +188,8 @@ def bounds_of(
 ) -> tuple[str, list[tuple[str, str, float]]] | None:
     """Return the name of the set, and kind, column and number of each bound."""
     words = list(map(str.split, lines))
-    if not words or any(len(one) != _ENDS.get(one[0] if one else "") for one in words):
+    counts = list(map(len, words))
+    if not words or 0 in counts or counts != list(map(_ENDS.get, map(_FIRST, words))):
         return None
     value = _numbers([one[3] if len(one) == 4 else "0" for one in words])
     bounds = [(one[0], one[2]) for one in words]

@@ -58,11 +58,19 @@ def as_rows(field: str, values: ArrayLike) -> NDArray[np.float64]:
 
 def check_range(field: str, array: NDArray[np.float64], low: float, high: float, rule: str) -> None:
     """Raise for the first entry that is not between `low` and `high`; NaN never is."""
-    # Two passes without memory of their own: a tenth of the time of a comparison by entries.
-    if low <= array.min() and array.max() <= high:
+    if _all_within(array.ravel(), low, high):
         return
     index = tuple(int(i) for i in np.argwhere(~((array >= low) & (array <= high)))[0])
     raise InputError(field, rule, index=index, value=float(array[index]))
+
+
+@compiled
+def _all_within(values: Floats, low: float, high: float) -> bool:
+    """Tell whether all numbers are between two, in one pass over memory; NaN never is."""
+    inside = 0
+    for i in range(values.size):
+        inside += (values[i] >= low) & (values[i] <= high)
+    return inside == values.size
 
 
 def fraction_rows(field: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -92,9 +100,9 @@ def weight_rows(
         if light < LIGHTEST:
             occupied = np.where(array == 0.0, 1.0, array)
             check_range("weights", occupied, LIGHTEST, HEAVIEST, f"must be 0, or {positive[8:]}")
-    elif array.min() <= 0:
-        check_range("weights", array, np.nextafter(0, 1), np.inf, "must be positive")
-    else:
+    elif not _all_within(array.ravel(), LIGHTEST, HEAVIEST):
+        if array.min() <= 0:
+            check_range("weights", array, np.nextafter(0, 1), np.inf, "must be positive")
         check_range("weights", array, LIGHTEST, HEAVIEST, positive)
     return array.reshape(-1, shape[-1])
 

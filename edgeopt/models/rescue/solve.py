@@ -67,6 +67,7 @@ POINTS: Final = 4.0, 3.3
 FACTOR, BY_ENTRY = 3.3e-11, 3e-7
 STEPS: Final = 10.0, 2.3, 3.3
 IN_USE: Final = 0.35  # of the first columns, what steps leave in use
+LATE: Final = 2.0  # times too long by the estimate, a method is not begun
 # Directions beyond two of a step, on all columns and where columns are generated: a factorisation
 # of the band costs about ten directions, or twenty.
 CORRECTORS, MORE_CORRECTORS = 5, 8
@@ -162,7 +163,7 @@ def solve_p1_lp(
         else:
             estimates = estimated_seconds(problem, gap)
             method = min(estimates, key=lambda each: estimates[each])
-            if time_limit is not None and estimates[method] > time_limit:
+            if time_limit is not None and estimates[method] > LATE * time_limit:
                 method = "pdhg"  # which has a good point and bound early
             named = (f"{name} {s:.{0 if s >= 10 else 2}f} s" for name, s in estimates.items())
             why = f" (estimated: {', '.join(named)})"

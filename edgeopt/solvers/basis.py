@@ -132,11 +132,6 @@ def _side_ranges(
     resting &= np.isfinite(low if below else high)
     least = np.where(resting, moving[0], -np.inf if below else level)
     most = np.where(resting, moving[1], level if below else np.inf)
-    # A side never passes the other one; of an equation both move.
-    if below:
-        most = np.where(fixed, most, np.minimum(most, high))
-    else:
-        least = np.where(fixed, least, np.maximum(least, low))
     return np.where(resting, dual, 0.0), least, most
 
 

@@ -83,6 +83,14 @@ def test_ranges_end_where_the_optimum_stops_to_follow_its_derivative(
     assert ends
 
 
+def test_a_side_does_not_pass_the_other_one() -> None:
+    solution = solve(LinearProgram([1], [[1]], 1, 3, 0, 100))
+    np.testing.assert_allclose(solution.ranges("row_lower").to_numpy(), [[1, 1, 0, 3]])
+    np.testing.assert_allclose(solution.ranges("row_upper").to_numpy(), [[3, 0, 1, np.inf]])
+    most = solve(LinearProgram([-1], [[1]], -np.inf, 9, 2, 4))
+    np.testing.assert_allclose(most.ranges("upper").to_numpy(), [[4, -1, 2, 9]])
+
+
 def test_ranges_are_of_linear_programs_alone() -> None:
     whole = LinearProgram([1.0], [[1.0]], 1, 3, integer=True)
     with pytest.raises(ProblemTypeError, match="relaxed"):

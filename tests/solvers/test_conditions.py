@@ -11,9 +11,19 @@ import pytest
 from scipy.optimize import linprog
 
 from edgeopt.errors import InputError, ProblemTypeError
-from edgeopt.solvers import LinearProgram, Quality, Reusable, explain, solve
+from edgeopt.solvers import (
+    Backend,
+    Kind,
+    LinearProgram,
+    Quality,
+    Reusable,
+    Status,
+    explain,
+    solve,
+)
 from edgeopt.solvers.certificates import Certificate
 from edgeopt.solvers.conditions import Conditions
+from edgeopt.solvers.solution import answer
 from tests.draws import every
 
 if TYPE_CHECKING:
@@ -216,9 +226,27 @@ def test_no_false_proof_comes_from_the_relaxation() -> None:
     nothing = solve(program, raises=False)
     assert nothing.status.value == "infeasible by the solver's word"
     # A ray of the relaxation that the set ends.
-    ray = LinearProgram([-1, 1], [[1, -1]], -np.inf, 0)
+    ray = LinearProgram([-2, 1], [[1, -1]], -np.inf, 0)
     ended = solve(ray.replace(conditions=Conditions(sos=[(1, [0, 1])])), raises=False)
     assert ended.objective == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_claim_of_no_end_is_not_proven_by_a_ray_of_the_relaxation() -> None:
+    def claims(program: LinearProgram, request: Any) -> Any:
+        values = None if program.cost.any() else np.zeros(2)  # it has points, as it says
+        status = Status.CLAIMED_UNBOUNDED if values is None else Status.ITERATION_LIMIT
+        return answer(program, request, status, seconds=(0.0, 0.0), version="1", values=values)
+
+    liar = Backend("liar", "scipy", "scipy", {Kind.MIXED_INTEGER: claims}, takes=("SOS",))
+    ray = LinearProgram([-2, 1], [[1, -1]], -np.inf, 0, conditions={"sos": [(1, [0, 1])]})
+    found = solve(ray, liar, raises=False)
+    assert found.status is Status.CLAIMED_UNBOUNDED
+    assert found.evidence is None
+    assert solve(ray.relaxed(), raises=False).status is Status.PROVEN_UNBOUNDED
+
+
+def test_an_infeasible_relaxation_is_proof() -> None:
+    pytest.importorskip("pyscipopt")
     apart = LinearProgram([1, 1], [[1, 1]], 5, 9, 0, [1, 1])
     held = apart.replace(conditions=Conditions(sos=[(1, [0, 1])]))
     proven = solve(held, raises=False)

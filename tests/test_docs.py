@@ -185,7 +185,7 @@ def test_a_run_at_full_size_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     kept.mkdir()
     (kept / "mine-figure-9.svg").touch()
     line = dict.fromkeys(full.LINE) | {"what": "a", "verdict": "agrees", "met": "close"}
-    figure = {"kind": "figure", "number": "1A", "title": "t", "jobs": 2, "caveats": ["b", "c"]}
+    figure = {"kind": "figure", "number": "1A", "title": "t", "jobs": 2, "caveats": ["A full run"]}
     document = {"system": "mine", "quick": False, "paper_figures": [figure | {"published": [line]}]}
     run.mkdir()
     (run / "figure-1a.svg").write_text('<svg><path d="M 1.23456 2"/></svg>')
@@ -195,7 +195,7 @@ def test_a_run_at_full_size_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {one.name for one in kept.iterdir()} == {"mine.json", "mine-figure-1a.svg"}
     assert "1.23 2" in (kept / "mine-figure-1a.svg").read_text()
     [found] = json.loads((kept / "mine.json").read_text())["figures"]
-    assert (found["size"], found["lines"][0]["what"]) == ("c", "a")
+    assert (found["size"], found["lines"][0]["what"]) == ("A full run", "a")
     with pytest.raises(SystemExit, match="no run of other"):
         full.main("other", str(run), "abc")
 

@@ -21,10 +21,11 @@ LINE = ("what", "setting", "published", "computed", "low", "high", "spread", "fi
 
 
 def kept(figure: dict[str, Any]) -> dict[str, Any]:
-    """Return what pages show of a figure of a run; its last caveat says the size of the run."""
+    """Return what pages show of a figure of a run; a caveat may say the size of a full one."""
     found = {name: figure[name] for name in ("kind", "number", "title", "jobs")}
     lines = [{name: line[name] for name in LINE} for line in figure["published"]]
-    return found | {"size": figure["caveats"][-1], "lines": lines}
+    size = [one for one in figure["caveats"] if one.startswith("A full run")]
+    return found | {"size": " ".join(size), "lines": lines}
 
 
 def main(system: str, folder: str, commit: str) -> None:

@@ -180,7 +180,7 @@ def full(asked: Asked) -> str:
         else:
             rows = [
                 [plain(str(one)) for one in (line["what"], *in_words(line), line["verdict"])]
-                + [plain(line.get("why") or whys[line["what"]])]
+                + [plain(line.get("why", whys[line["what"]]))]
                 for line in figure["lines"]
             ]
             parts.append(table(["what", "published", "computed", "verdict", "why"], rows, left=5))
@@ -189,7 +189,7 @@ def full(asked: Asked) -> str:
         name = heading.lower().replace(" ", "-")
         parts += [
             f"![{heading}](_static/full/{system}-{name}.svg)",
-            caption(f"{figure['size']} {said}"),
+            caption(f"{figure['size']} {said}".strip()),
         ]
     return "\n\n".join(parts)
 

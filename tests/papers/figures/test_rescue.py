@@ -90,7 +90,7 @@ def test_the_takeaway_says_first_where_the_sign_turns(servers: Outcome) -> None:
     )
     assert "75.0 % if all do" in said
     rows.loc[mixed, "lead"] = -0.5
-    assert "RESCUE does not with 2 and 6 servers (" in NAMED["9"].takeaway(rows)
+    assert "RESCUE does not lead with 2 and 6 servers (" in NAMED["9"].takeaway(rows)
 
 
 def test_readings_differ_in_who_protects_and_in_settings(servers: Outcome) -> None:

@@ -389,7 +389,7 @@ def _signs(sweeps: Sequence[str], rows: pd.DataFrame) -> str:
                 )
                 by_how_much = interval(leads.min(), leads.max(), share=True)
                 those.append(f"{sweep.each.format(places)} ({by_how_much})")
-    sides = {True: "leads with", False: "does not with"}
+    sides = {True: "leads with", False: f"does not{'' if words[True] else ' lead'} with"}
     return ", and ".join(f"{sides[side]} {listed(those)}" for side, those in words.items() if those)
 
 

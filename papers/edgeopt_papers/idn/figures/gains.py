@@ -116,7 +116,7 @@ _FIGURE_6: Final = _figure(
                   along("alpha", "inaccuracy", ["infida"], -1)),
         Statement("6", "largest step of latency", "a sudden change",
                   "at least 40 % of its range", _sudden,
-                  why="Alpha is 1 apart, or 2 in a quick run, where a step is about twice as large."),
+                  why="Alpha is 1 apart, or 2 in a quick run, whose steps are twice as large."),
     ],
     attachment="all",
     policies={"infida": "INFIDA"},

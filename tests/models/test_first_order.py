@@ -134,6 +134,15 @@ def test_steps_repeat_themselves_and_a_limit_of_time_keeps_the_best_point():
     assert nothing.bound >= first.objective
 
 
+def test_the_unit_of_profit_changes_nothing():
+    instance = generate(servers=4, devices=8, profiles=3, horizon=30, reserved=6, rng=1)
+    table = instance.replace(profit=instance.realised_profit)
+    small_unit = instance.replace(profit=2.0**-30 * instance.realised_profit)
+    plan, other = (solve_p1_lp(one, method="pdhg", gap=1e-3) for one in (table, small_unit))
+    assert other.objective == 2.0**-30 * plan.objective
+    assert other.bound == 2.0**-30 * plan.bound
+
+
 def test_an_instance_that_earns_nothing_is_solved():
     instance = tight(0.5)
     instance = instance.replace(profit=np.zeros_like(instance.realised_profit))

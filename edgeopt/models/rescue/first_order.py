@@ -101,29 +101,26 @@ class FirstOrderMaster:
         columns = self.columns
         indptr = np.concatenate([[0], np.cumsum(chosen)])[columns.indptr]
         self._own = ColumnSet(indptr, columns.pair[chosen], columns.profit[chosen])
-        self._place_of, self._run = np.flatnonzero(chosen), run[chosen]
+        self._used, self._run = np.flatnonzero(chosen), run[chosen]
         self._measure()
         self._anchor()
 
     def _of_all(self, values: Floats) -> Floats:
         """Return values of the columns in use as values of all, 0 elsewhere."""
         every = np.zeros(self.columns.size)
-        every[self._place_of] = values
+        every[self._used] = values
         return every
 
     def _measure(self) -> None:
         """Set the step sizes: those of slots by all that could be begun or served in them."""
         instance, columns = self.problem.instance, self._own
         load = np.empty((instance.horizon, instance.servers * instance.profiles))
-        every, by_row = (
-            np.repeat(self._arrival, np.diff(columns.indptr)),
-            np.empty(columns.indptr.size - 1),
-        )
+        every = np.repeat(self._arrival, np.diff(columns.indptr))
+        by_row = np.empty(columns.indptr.size - 1)
         kernels.load_by_pair(columns.indptr, columns.pair, every, instance.devices, by_row, load)
         self._slot_step = 1.0 / np.maximum(self._occupied(load, self._share), 1e-12)
-        most = (
-            np.maximum.reduceat(self._share, self._window[:-1]) if self._share.size else self._share
-        )
+        some = self._share.size > 0
+        most = np.maximum.reduceat(self._share, self._window[:-1]) if some else self._share
         self._task_step = np.repeat(1.0 / np.maximum(most, 1e-12), np.diff(self._window))
         self._threshold = np.zeros(columns.indptr.size - 1)
 
@@ -224,7 +221,7 @@ class FirstOrderMaster:
         rows = np.flatnonzero(np.diff(self._own.indptr))
         least = np.full(self._own.indptr.size - 1, np.inf)
         used = np.zeros(self.columns.size, dtype=np.bool_)
-        used[self._place_of] = True
+        used[self._used] = True
         run = self._of_all(self._run)
         if rows.size:
             least[rows] = np.minimum.reduceat(lost[used], self._own.indptr[rows])
@@ -252,13 +249,9 @@ class FirstOrderMaster:
         np.add.at(busy, instance.promised.server, x)
         room = np.maximum(1.0 - busy.T, 0.0)
         length = STEP / self._ratio * self._run_step
-        y, wanted, rest = (
-            np.zeros(columns.size),
-            self._of_all(self._run),
-            np.full(columns.size, np.inf),
-        )
+        y, wanted = np.zeros(columns.size), self._of_all(self._run)
         project_runs(columns.indptr, reduced, self._arrival, length, wanted)
-        for most in (wanted, rest):
+        for most in (wanted, np.full(columns.size, np.inf)):
             place_runs(
                 columns.indptr, columns.pair, reduced, most, self._arrival,
                 instance.survival, room, y,
@@ -298,7 +291,7 @@ class FirstOrderMaster:
             old, run = self._of_all(self._run), np.zeros(united.size)
             chosen, known = np.ones(united.size, dtype=np.bool_), origin >= 0
             chosen[known] = False
-            chosen[np.flatnonzero(known)[np.argsort(origin[known])][self._place_of]] = True
+            chosen[np.flatnonzero(known)[np.argsort(origin[known])][self._used]] = True
             run[known] = old[origin[known]]
             self.columns = united
             self._choose(chosen, run)

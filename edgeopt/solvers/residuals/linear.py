@@ -143,7 +143,7 @@ def primal_violation(
         exact, _ = whole_rows(program)
         counted = _broken(program, program.matrix @ whole)[exact]
         worst = max(worst, float(np.abs(whole - values).max()), float(counted.max(initial=0.0)))
-    return max(worst, program.conditions.violation(values))
+    return max(worst, program.conditions.violation(values)) if program.conditions else worst
 
 
 def _worst(

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from edgeopt_papers.edr.claims.counterexamples import never_trained
 
-from edgeopt.instances.edr import EdrInstance
+from edgeopt.instances.edr import EdrDistribution, EdrInstance, generate
+from edgeopt.instances.edr.generate import _cap_shares
+from edgeopt.instances.edr.random_parts import draw_propagation, reference
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Served
@@ -18,6 +20,30 @@ if TYPE_CHECKING:
     from edgeopt.online.edr.environment import EdrEpisode
     from edgeopt.online.edr.events import Decision, Feedback, Observation
     from edgeopt.online.edr.policies.policy import EdrPolicy
+
+
+def drawn_small(seed: int) -> EdrInstance:
+    """Draw 2 to 4 sites, 1 to 5 tasks and 3 to 8 frames."""
+    draw = np.random.default_rng(seed)
+    return generate(
+        sites=int(draw.integers(2, 5)), tasks=int(draw.integers(1, 6)),
+        frames=int(draw.integers(3, 9)), slots=int(draw.integers(2, 5)), rng=seed,
+    )  # fmt: skip
+
+
+def future(instance: EdrInstance, seed: int) -> EdrInstance:
+    """Draw caps, prices, channels and delays of `generate` again."""
+    draw = np.random.default_rng(seed)
+    event, travelling = draw.spawn(2)
+    position, frames = np.asarray(instance.position), instance.frames
+    kilometres = np.linalg.norm(position[:, None] - position[None], axis=2)
+    delay = draw_propagation(travelling, kilometres, frames, instance.slots)
+    drawn = EdrDistribution().redrawn(instance, draw).replace(propagation=delay)
+    usual, shares = reference(drawn), _cap_shares(event, frames, 0.1, (0.85, 1.0))
+    cap = np.full(frames, np.inf)
+    capped = np.isfinite(shares)
+    cap[capped] = (shares * (usual.inference + usual.training))[capped]
+    return drawn.replace(cap=cap, price_prior=float(drawn.price[0]))
 
 
 def two_sites(**changes: Any) -> EdrInstance:

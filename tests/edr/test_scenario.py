@@ -15,20 +15,16 @@ from edgeopt.instances.edr import EdrHistory, EdrInstance, generate
 from edgeopt.online import simulate
 from edgeopt.online.edr import (
     EdrEnvironment,
-    EvenRate,
     GivenPrices,
-    Greedy,
-    Oasdr,
-    SaddlePoint,
     Scenario,
 )
 from edgeopt.online.edr.events import ClosedFrame, Frame
 from edgeopt.online.edr.training import Replay, expected_prices
 from edgeopt.studies.registry import choose, find_system
-from tests.draws import draws
+from tests.draws import draws, every
 from tests.edr.cases import Case, cases
 from tests.edr.nets import one_task
-from tests.edr.scenarios import NOTHING, show, step_through, two_sites
+from tests.edr.scenarios import NOTHING, drawn_small, future, show, step_through, two_sites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -242,20 +238,34 @@ def test_half_of_the_sites_is_left_to_requests_that_nobody_has_seen() -> None:
     assert simulate(EdrEnvironment(instance), Scenario(), runs=1).missing[0, 1] == 0
 
 
-@pytest.mark.parametrize("seed", range(draws(40)))
-def test_requests_keep_the_room_that_is_worth_more_to_them(seed: int) -> None:
-    """Sites so small that nine tenths of them for training would leave requests unserved."""
-    draw = np.random.default_rng(seed)
-    instance = generate(
-        sites=int(draw.integers(2, 5)), tasks=int(draw.integers(1, 6)),
-        frames=int(draw.integers(3, 9)), slots=int(draw.integers(2, 5)), rng=seed,
-    )  # fmt: skip
-    environment = EdrEnvironment(instance)
-    ours, *others = (
-        float(simulate(environment, policy, runs=1).total[0])
-        for policy in (Scenario(history=False), EvenRate(), SaddlePoint(), Oasdr(), Greedy())
-    )
-    assert ours <= 1.1 * min(others)
+CAUSAL = ("saddle_point", "saddle_point+published", "lyapunov", "oasdr", "even_rate", "greedy")
+
+UNLUCKY = (49, 319, 250, 246, 297, 326, 1, 12, 30, 185, 312, 323)
+"""Instances that cost, or did, over a tenth more than the best of these, in hindsight."""
+
+
+@pytest.mark.parametrize("seed", every(3, (*UNLUCKY, *range(100, 128))))
+def test_no_other_policy_is_expected_to_cost_a_tenth_less(seed: int) -> None:
+    """Over futures of a small instance: sites so small that training leaves requests unserved."""
+    one, system = drawn_small(seed), find_system("edr")
+    paid = [
+        [
+            float(simulate(EdrEnvironment(drawn), entry.make(drawn, {}), rng=0, runs=1).total[0])
+            for entry in choose(system, ("scenario", *CAUSAL))
+        ]
+        for drawn in (future(one, k) for k in range(draws(200)))
+    ]
+    ours, *others = np.transpose(paid)
+    over = ours - 1.1 * min(others, key=np.mean)
+    assert over.mean() <= 2.0 * over.std(ddof=1) / np.sqrt(over.size)
+
+
+def test_a_task_in_its_last_frame_goes_before_one_that_may_wait() -> None:
+    # Three rounds of task 0 find no room in the frame that comes, and their price is that of all.
+    instance = drawn_small(319)
+    ran = simulate(EdrEnvironment(instance), Scenario(history=False), runs=1)
+    assert (instance.deadline == [2, 1]).all()
+    assert ran.rounds[0, 1, 1] > 40
 
 
 def test_rounding_keeps_the_cap() -> None:

@@ -11,7 +11,13 @@ from edgeopt.instances.edr.distribution import DAY
 from edgeopt.models.edr.penalties import unserved_estimate
 from edgeopt.models.edr.routing import Penalties
 from edgeopt.models.edr.routing.network_simplex import solve_by_network
-from edgeopt.models.edr.training import Coming, most_worth, room_prices, waiting_values
+from edgeopt.models.edr.training import (
+    Coming,
+    informed_value,
+    most_worth,
+    room_prices,
+    waiting_values,
+)
 from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.policy import (
     EdrPolicy,
@@ -22,6 +28,7 @@ from edgeopt.online.edr.policies.policy import (
     routing,
 )
 from edgeopt.online.edr.training import (
+    QUARTER,
     PriceForecast,
     Replay,
     busiest_share,
@@ -101,6 +108,10 @@ class Scenario(Replaying):
     stopping backwards from its deadline gives the value :math:`v_i` of waiting. The rounds of most
     :math:`\sum_i (v_i - c_i) x_i` that fit into sites and cap are trained now, in as much of the
     sites as the requests expected can spare.
+
+    In a horizon below a day a round waits only for what saves a twentieth of its cost, and few
+    prices known count alike. There the rounds of the transportation problem are trained instead
+    where they are expected to cost a tenth less: its prices are those of rounds that find no room.
 
     Parameters
     ----------
@@ -190,9 +201,12 @@ class Scenario(Replaying):
         use, rooms = np.column_stack([work, energy]), np.append(room, cap)
         # What costs the same now and later is trained now. But where no other frame is known,
         # nothing tells this one from those that come: what finds room later waits.
-        waits = (coming.last >= 0) & (replay.energy.shape[0] == 1)
+        alone = replay.energy.shape[0] == 1
+        waits = (coming.last >= 0) & alone
         tie = TIE * np.where(coming.late > 0, coming.late, 1.0)
         now = cost[0] + np.where(waits, tie, -tie)
+        if _short(instance) and not alone:
+            now -= np.where(coming.last >= 0, SAVED * np.abs(cost[0]), 0.0)
         # Sample average approximation (Kleywegt, Shapiro and Homem-de-Mello 2002).
         plan = room_prices(coming, now, 1.0)
         value = coming.late * LAST
@@ -202,6 +216,14 @@ class Scenario(Replaying):
         wanted = self._beside_requests(memory, frame, use, rooms, _Worth(
             worth, np.minimum(value, coming.late) - now, left.astype(np.float64)
         ))  # fmt: skip
+        if _short(instance) and coming.cap.size:
+            # The last round that finds no room prices all: the plan's own rounds may cost less.
+            saves = np.where(plan.now > 0, np.maximum(coming.late - now, tie), 0.0)
+            own = _Worth(saves, saves, np.minimum(plan.now, left))
+            planned = self._beside_requests(memory, frame, use, rooms, own)
+            least = _expected_cost(coming, now, left, wanted)
+            if _expected_cost(coming, now, left, planned) < least - CHEAPER * abs(least):
+                wanted = planned
         whole = np.minimum(np.floor(wanted + 0.5).astype(np.int64), left)
         with np.errstate(divide="ignore"):
             order = np.argsort(worth / weight[tasks], kind="stable")
@@ -264,6 +286,9 @@ class Scenario(Replaying):
         """Return the prices expected from this frame on, $/Wh."""
         past = self._past(instance)
         before = None if past is None else past.price
+        few = before is None and 0 < frame.prices.size < QUARTER
+        if few and _short(instance) and self.price_forecast == "hour":
+            return np.full(frames.size, np.median(frame.prices))
         return expected_prices(self.price_forecast, frame, frames, before)
 
     def _past(self, instance: EdrInstance) -> EdrHistory | None:
@@ -331,6 +356,26 @@ def _work(instance: EdrInstance, seen: Conditions) -> float:
     """Return the computation that the requests of a slot need, GFLOP."""
     return float(seen.requests.sum(axis=0) @ instance.request_work)
 
+
+def _short(instance: EdrInstance) -> bool:
+    """Whether the horizon ends within a day, so that no hour comes again."""
+    return instance.frames < DAY
+
+
+def _expected_cost(coming: Coming, now: Floats, left: Ints, rounds: Floats) -> float:
+    """Return what rounds now and those that are left then are expected to cost."""
+    rest = replace(coming, remaining=np.maximum(left - rounds, 0.0))
+    return float(now @ rounds) + informed_value(rest, room_prices(rest).price)
+
+
+SAVED = 0.05
+"""Share of its cost that a round saves by waiting, or does not wait, in a horizon below a day.
+
+Caps, prices and requests that nothing announced make waiting dearer than it is expected to be.
+"""
+
+CHEAPER = 0.1
+"""Share by which the rounds of the plan are expected to cost less when they are trained instead."""
 
 HALF = 0.5
 """Share of a site that training may use while nothing is known of requests."""

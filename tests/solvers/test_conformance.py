@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from edgeopt.solvers import Kind, backends, solve
+from edgeopt.errors import QualityWarning
+from edgeopt.solvers import Kind, LinearProgram, Quality, backends, solve
 from edgeopt.solvers.registry import kind_of
 from edgeopt.testing import check_solver
 from edgeopt.testing.conformance import CASES, check_derivatives, check_solution
@@ -59,6 +60,20 @@ def test_backend_reproduces_every_case(name: str) -> None:
     report = check_solver(solver, options=options, expected=EXPECTED.get(name))
     passed = sum(one.check in NAMES for one in report.results if one.outcome == "passed")
     assert passed >= (4 if (solver, options) in SEARCHES else 13)
+
+
+def test_cp_sat_proves_nothing_beyond_where_it_looks() -> None:
+    pytest.importorskip("ortools")
+    ends = LinearProgram([1, -1], [[1, -1]], -np.inf, 3, integer=True, sense="max")
+    with pytest.warns(QualityWarning, match="optimal"):
+        found = solve(ends, "cp-sat")
+    assert (found.quality, found.objective) == (Quality.FEASIBLE, 3.0)
+    assert np.isinf(found.bound)
+    rows = [[1, -1], [1, 1]]
+    boxed = LinearProgram([1, -1], rows, -np.inf, [3, 8], integer=True, sense="max")
+    assert str(solve(boxed, "cp-sat")).startswith("optimal (bound by the solver)")
+    far = LinearProgram([1], [[1]], 2e7, np.inf, integer=True)
+    assert not solve(far, "cp-sat", raises=False).status.value.startswith("proven")
 
 
 def test_default_backends_are_all_there() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.solvers.backend import or_tools
 from edgeopt.solvers.backend.assembly import answer_without_columns, only_common, refusal
+from edgeopt.solvers.residuals.linear import implied_bounds
 from edgeopt.solvers.solution import Status, answer
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 or_tools.load()
 from ortools.linear_solver import linear_solver_pb2 as messages  # noqa: E402 - after highspy
 from ortools.linear_solver import pywraplp  # noqa: E402
+
+LARGEST: Final = 1e7
+"""The largest value at which CP-SAT looks for a column without bounds (``mip_max_bound``)."""
 
 UNKNOWN: Final = 1e30
 """Size from which on a bound is none."""
@@ -71,6 +75,11 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     values = np.array(found.variable_value) if len(found.variable_value) else None
     bound = found.best_objective_bound
     known = values is not None and np.isfinite(bound) and abs(bound) < UNKNOWN
+    if request.solver == "cp-sat" and values is not None:
+        far = _far_columns(program)
+        known = known and not far.any()  # it has searched a part
+        if (np.abs(values[far]) >= 0.5 * LARGEST).any():
+            status, values = Status.INFEASIBLE_OR_UNBOUNDED, None
     return answer(
         program,
         request,
@@ -81,6 +90,15 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         values=values,
         settings=settings,
     )
+
+
+def _far_columns(program: LinearProgram) -> Any:
+    """Return the columns that may be larger than CP-SAT looks, by their bounds and by the rows."""
+    sides = np.stack([program.lower, program.upper])
+    far: Any = (np.abs(sides) > LARGEST).any(axis=0)
+    if far.any():
+        far &= (np.abs(np.stack(implied_bounds(program, far))) > LARGEST).any(axis=0)
+    return far
 
 
 def _model(program: LinearProgram, request: Request) -> Any:

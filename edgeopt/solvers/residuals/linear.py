@@ -300,7 +300,7 @@ def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float
         reduced[leaning & (np.abs(reduced) <= rounding)] = 0.0
         leaning &= reduced != 0.0
     if leaning.any():
-        low, high = _implied_bounds(program, leaning)
+        low, high = implied_bounds(program, leaning)
         if unsupported(reduced, low, high).any():
             return -np.inf, np.inf, np.inf
     rows = _rest(signed, program.row_lower, program.row_upper)
@@ -318,7 +318,7 @@ def _rest(multiplier: Vector, low: Vector, high: Vector) -> Vector:
     return products
 
 
-def _implied_bounds(program: LinearProgram, wanted: Mask) -> tuple[Vector, Vector]:
+def implied_bounds(program: LinearProgram, wanted: Mask) -> tuple[Vector, Vector]:
     """Return column bounds, those of the wanted columns tightened by the rows they stand in."""
     # Bound propagation: Brearley, Mitra, Williams, Mathematical Programming 8, 1975.
     columns = np.flatnonzero(wanted)

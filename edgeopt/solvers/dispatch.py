@@ -43,7 +43,6 @@ from edgeopt.solvers.scaling import (
     warn_if_badly_scaled,
     without_far_limits,
 )
-from edgeopt.solvers.sequences import answered
 from edgeopt.solvers.solution import Quality, Solution, Status, proven_bound, recomputed_objective
 from edgeopt.solvers.starting_point import ready, with_start
 from edgeopt.solvers.tolerance import TIGHT
@@ -204,6 +203,7 @@ def solve(
     with request.listening(file):
         if not (len(then) or pool != 1 or lazy or cuts):
             return _solved(problem, kind, backend, request, raises=raises, named=named)
+        from edgeopt.solvers.sequences import answered
 
         def once(program: LinearProgram, raises: bool = raises, lazy: Any = None) -> Solution:
             kind, by = kind_of(program), backend

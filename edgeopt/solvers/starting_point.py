@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.basis import read_start
 from edgeopt.solvers.conditions import decided
 from edgeopt.solvers.labels import Labels
 from edgeopt.solvers.program import LinearProgram
@@ -52,6 +51,8 @@ def with_start(problem: Any, kind: Kind, backend: Backend, request: Request) -> 
     if isinstance(request.start, str | PathLike):
         if not isinstance(problem, LinearProgram):
             raise OptionError(f"start: a {kind.value} starts from no file; pass a mapping")
+        from edgeopt.solvers.basis import read_start
+
         start = read_start(request.start, problem)
         basis = isinstance(start, Basis)
         if basis and (backend.name != "highs" or kind is not Kind.LINEAR):

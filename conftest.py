@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-MISSING = [f"import {name}\n" for name in ("torch", "marimo") if not find_spec(name)]
+MISSING = [f"import {name}\n" for name in ("torch", "marimo", "qpsolvers") if not find_spec(name)]
 
 collect_ignore = [
     str(path)

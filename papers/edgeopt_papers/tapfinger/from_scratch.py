@@ -80,7 +80,7 @@ class Course:
     options: Mapping[str, Any] = field(default_factory=dict)
     updates: int = 32
     schedule: int = SCHEDULE
-    seeds: Sequence[int] = (0,)
+    seeds: Sequence[int] = range(3)
 
 
 def _ablation(title: str, setting: str, **options: Any) -> Course:
@@ -91,8 +91,8 @@ _OWN: Final = "reward and value of each cluster (paper)"
 _AFTER: Final = {"begin": "imitation", "entropy": 0.0, "rate": 3e-4}
 
 COURSES: Final[Mapping[str, Course]] = {
-    "mappo-several": Course("as it is", "several", updates=SCHEDULE, seeds=range(3)),
-    "mappo-single": Course("as it is", "single", updates=SCHEDULE, seeds=range(3)),
+    "mappo-several": Course("as it is", "several", updates=SCHEDULE),
+    "mappo-single": Course("as it is", "single", updates=SCHEDULE),
     "ablation-no-future-several": _ablation("critic not told the future", "several", told=False),
     "ablation-no-future-single": _ablation("critic not told the future", "single", told=False),
     "ablation-own-reward-several": _ablation(_OWN, "several", credit="own"),

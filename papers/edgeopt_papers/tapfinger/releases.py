@@ -84,7 +84,8 @@ _SHORT: Final = 16
 def _shipped(title: str, name: str) -> Course:
     """Return the training of a network that comes with the package."""
     setting = "single" if name == "single" else "several"
-    return Course(title, setting, _WHOLE, seeds=(0,))
+    options = {key: value for key, value in _BY_OPTIONS[name].items() if key != "starts"}
+    return Course(title, setting, _WHOLE, options=options)
 
 
 def _imitated(title: str, preset: str = "small", setting: str = "several") -> Course:
@@ -109,13 +110,13 @@ COURSES: Final[Mapping[str, Course]] = {
 
 
 def curve(key: str, seed: int, folder: Path) -> Iterator[Point]:
-    """Train a course from a seed, or look up what the package has of it, and yield evaluations."""
+    """Yield evaluations of a training from a seed; the package has those of its own networks."""
     from edgeopt.learning import Checkpoint, train
     from edgeopt.learning.tapfinger.imitation import PASSES, ROUNDS, RUNS
     from edgeopt.learning.tapfinger.training import learner
 
     course = COURSES[key]
-    if course.updates == _WHOLE:
+    if course.updates == _WHOLE and seed == 0:
         path = _NETWORKS / f"{key.removeprefix('imitation-')}.safetensors"
         rows = Checkpoint.load(path, system="tapfinger").curve
     else:

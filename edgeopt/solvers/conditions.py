@@ -141,11 +141,12 @@ class Conditions:
             yield rest / max(float(sizes.max(initial=0.0)), floor) if rest else 0.0
         for row in self.indicators:
             if round(values[row.column]) == row.value:
-                yield _broken([size * values[at] for at, size in row.terms.items()], row)
+                terms = [size * values[at] for at, size in row.terms.items()]
+                yield broken(terms, row.lower, row.upper)
         for row in self.quadratic:
             terms = [size * values[a] * values[b] for (a, b), size in row.products.items()]
             terms += [size * values[at] for at, size in row.terms.items()]
-            yield _broken(terms, row)
+            yield broken(terms, row.lower, row.upper)
 
 
 NONE: Final = Conditions()
@@ -183,10 +184,11 @@ def _kept(one: Set, sizes: Vector) -> Any:
     return (places >= first) & (places < first + one.kind)
 
 
-def _broken(terms: list[float], row: Any) -> float:
-    total, scale = sum(terms), sum(abs(term) for term in terms)
-    scale = max([scale, *(abs(side) for side in (row.lower, row.upper) if np.isfinite(side))])
-    over = max(row.lower - total, total - row.upper, 0.0)
+def broken(terms: Sequence[float], lower: float, upper: float) -> float:
+    """Return by how much a sum leaves its sides, relative to what meets in it."""
+    total, scale = sum(terms), sum(map(abs, terms))
+    scale = max([scale, *(abs(side) for side in (lower, upper) if np.isfinite(side))])
+    over = max(lower - total, total - upper, 0.0)
     return over / scale if over else 0.0
 
 

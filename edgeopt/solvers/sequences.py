@@ -14,7 +14,7 @@ from scipy import sparse
 
 from edgeopt.errors import OptionError, ProblemTypeError, SolverError
 from edgeopt.options import check_whole
-from edgeopt.solvers.conditions import column_finder, with_rows
+from edgeopt.solvers.conditions import broken, column_finder, with_rows
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.tolerance import DEFAULT, TIGHT, relative_gap
 
@@ -222,8 +222,7 @@ class _Rows:
         for terms, low, high in _read(self._source(point)):
             placed = {self._column(name): float(size) for name, size in terms.items()}
             parts = [size * values[j] for j, size in placed.items()]
-            scale = max([sum(map(abs, parts)), *(abs(s) for s in (low, high) if np.isfinite(s))])
-            if max(low - sum(parts), sum(parts) - high) > DEFAULT * scale:
+            if broken(parts, low, high) > DEFAULT:
                 rows.append((placed, float(low), float(high)))
         self.found += rows
         return rows

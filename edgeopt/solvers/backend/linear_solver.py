@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 or_tools.load()
 from ortools.linear_solver import linear_solver_pb2 as messages  # noqa: E402 - after highspy
-from ortools.linear_solver import pywraplp  # noqa: E402
+from ortools.linear_solver import pywraplp  # noqa: E402 - after highspy
 
 LARGEST: Final = 1e7
 """The largest value at which CP-SAT looks for a column without bounds (``mip_max_bound``)."""

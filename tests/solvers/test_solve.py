@@ -12,8 +12,10 @@ import re
 import signal
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,6 +29,7 @@ from edgeopt.errors import (
     SolverError,
 )
 from edgeopt.solvers import Backend, Kind, LinearProgram, Progress, Quality, Status, backends, solve
+from edgeopt.solvers.backend import highs
 from edgeopt.solvers.backend.highs import run_interruptibly
 from edgeopt.testing.strategies import linear_programs
 from tests.draws import some
@@ -332,6 +335,21 @@ def test_solves_outside_the_main_thread() -> None:
     thread.start()
     thread.join()
     assert found == [pytest.approx(36.0)]
+
+
+def test_small_solves_leave_nothing_to_the_next() -> None:
+    solve(glass(), algorithm="ipm", tolerance=1e-3, threads=1)
+    held = highs._at_hand()
+    assert held.getNumCol() == held.getNumRow() == 0
+    for option in ("solver", "kkt_tolerance", "threads"):
+        assert held.getOptionValue(option) == highspy.Highs().getOptionValue(option)
+
+
+def test_small_solves_of_several_threads_do_not_meet() -> None:
+    programs = [glass().replace(row_upper=[4.0, 12.0, 18.0 - part / 8]) for part in range(64)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda one: solve(one).objective, programs))
+    assert found == [solve(one).objective for one in programs]
 
 
 def test_threads_may_change_from_solve_to_solve() -> None:

@@ -79,7 +79,8 @@ def version() -> str:
 def solve(program: LinearProgram, request: Request) -> Solution:
     """Solve a linear or mixed-integer program."""
     start = time.perf_counter()
-    model = load(program)
+    timed = request.time_limit is not None or bool(request.options)
+    model = load(program, _at_hand() if _is_brief(program, request) and not timed else None)
     configure(model, request, program.is_mixed_integer)
     if request.start is not None:
         set_start(model, program, request)
@@ -90,8 +91,30 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     return read(model, program, request, Seconds(built - start, time.perf_counter() - built))
 
 
-def load(program: LinearProgram) -> highspy.Highs:
-    """Hand a program to a fresh HiGHS.
+_own = threading.local()
+
+
+def _at_hand() -> highspy.Highs:
+    """Return an empty HiGHS of this thread, as a new one takes as long as a small solve.
+
+    Its clock goes on: it is not for solves with a time limit.
+    """
+    if not hasattr(_own, "model"):
+        _own.model = highspy.Highs()  # type: ignore[no-untyped-call]
+    _own.model.clear()
+    model: highspy.Highs = _own.model
+    return model
+
+
+def _is_brief(program: LinearProgram, request: Request) -> bool:
+    """Return whether a solve is over before Ctrl-C could be heard, and nothing else listens."""
+    small = not program.is_mixed_integer and sum(program.shape) + program.matrix.nnz <= SMALL
+    heard = request.progress is not None or request.log
+    return small and not heard
+
+
+def load(program: LinearProgram, model: highspy.Highs | None = None) -> highspy.Highs:
+    """Hand a program to an empty HiGHS, a fresh one by default.
 
     It is always passed as a minimisation: the first-order method of HiGHS returns duals of the
     other sign when it maximises.
@@ -108,7 +131,7 @@ def load(program: LinearProgram) -> highspy.Highs:
         for column, least in program.conditions.semicontinuous.items():
             lower[column] = least
             whole[column] += int(highspy.HighsVarType.kSemiContinuous)
-    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    model = highspy.Highs() if model is None else model  # type: ignore[no-untyped-call]
     model.setOptionValue("output_flag", False)
     outcome = model.passModel(
         columns,
@@ -272,9 +295,7 @@ class _Watch:
 
 def run(model: highspy.Highs, request: Request, program: LinearProgram) -> None:
     """Run HiGHS with Ctrl-C, logging and progress wired up; Ctrl-C waits for a small program."""
-    small = not program.is_mixed_integer and sum(program.shape) + program.matrix.nnz <= SMALL
-    unheard = small and request.progress is None and not request.log
-    if unheard and not _overtaxed(model.run(), model, request):
+    if _is_brief(program, request) and not _overtaxed(model.run(), model, request):
         return
     watch = _Watch(request, program.sign)
     model.setCallback(watch, None)

@@ -375,15 +375,15 @@ def _without(activity: tuple[Vector, Vector], rows: NDArray[np.integer], own: Ve
 
 def unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
     """Return how much of each multiplier leans on an infinite side."""
-    below = np.where(np.isneginf(low), np.maximum(multiplier, 0.0), 0.0)
-    above = np.where(np.isposinf(high), np.maximum(-multiplier, 0.0), 0.0)
+    below = np.where(low == -np.inf, np.maximum(multiplier, 0.0), 0.0)
+    above = np.where(high == np.inf, np.maximum(-multiplier, 0.0), 0.0)
     return below + above
 
 
 def projected(program: LinearProgram, signed: Vector) -> Vector:
     """Return row duals of the minimisation without what leans on infinite sides."""
-    signed = np.where(np.isneginf(program.row_lower), np.minimum(signed, 0.0), signed)
-    return np.where(np.isposinf(program.row_upper), np.maximum(signed, 0.0), signed)
+    signed = np.where(program.row_lower == -np.inf, np.minimum(signed, 0.0), signed)
+    return np.where(program.row_upper == np.inf, np.maximum(signed, 0.0), signed)
 
 
 def cost_terms(program: LinearProgram, signed: Vector) -> Vector:

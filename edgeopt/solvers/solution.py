@@ -546,10 +546,9 @@ class Solution:
         misstated = relative_gap(
             self.objective, found.value, objective_size=found.size, bound_size=found.size
         )
-        if checked.gap == 0.0 and found.value != bound.value:
-            strict = replace(checked, sizes=(0.0, 0.0))
-            if strict.gap > tolerance and self._loses_sides():
-                checked = strict  # rounding excuses no gap here
+        strict = replace(checked, sizes=(0.0, 0.0))
+        if checked.gap == 0.0 and strict.gap > tolerance and self._loses_sides():
+            checked = strict  # rounding excuses no gap here
         if checked.passes_bound(tolerance):
             # Duals prove their bound, so the point must be off; a search has only its word for it.
             if self.duals is None:

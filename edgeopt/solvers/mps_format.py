@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from bisect import bisect_left
 from decimal import Decimal, localcontext
 from functools import cached_property
@@ -34,8 +35,6 @@ _FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
 _BELOW: Final = {"LO", "LI", "FX", "FR", "MI", "BV"}
 """Bounds that say where a column begins; without one, a negative upper bound leaves it open."""
-
-_FEW: Final = 120  # lines of COLUMNS that are as fast one by one
 
 _DIGITS: Final = 50
 """Digits of the sum that gives a row its second side: more than two numbers can tell apart."""
@@ -144,7 +143,7 @@ class _Mps:
                     self._bend(section, " ".join(rest))
                 elif rest and section in sections:
                     raise self._error("a line of data must begin with a blank", line)
-                if section in ("ROWS", "COLUMNS", "RHS", "BOUNDS"):
+                if section in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS"):
                     number = self._at_once(section, number)
             elif section in sections:
                 sections[section](self._words(line, section))
@@ -161,9 +160,15 @@ class _Mps:
             compress(range(len(lines)), map(ge, lines, repeat("!")))
         )  # no blank comes first
 
+    @cached_property
+    def _may_comment(self) -> bool:
+        """Whether a word that is not the first one begins with $, as comments do."""
+        text = self._source.text
+        return "$" in text and re.search(r"\S[^\S\n]+\$", text) is not None
+
     def _at_once(self, section: str, begin: int) -> int:
         """Read all lines of a section where they have the usual form, and return the next one."""
-        if self._fixed or "$" in self._source.text:
+        if self._fixed or self._may_comment:
             return begin
         after = bisect_left(self._heads, begin)
         lines = self._source.lines
@@ -174,6 +179,7 @@ class _Mps:
             "ROWS": self._rows_at_once,
             "COLUMNS": self._columns_at_once,
             "RHS": self._sides_at_once,
+            "RANGES": self._spans_at_once,
             "BOUNDS": self._bounds_at_once,
         }[section]
         return end if read(lines[begin:end]) else begin
@@ -193,8 +199,7 @@ class _Mps:
         places = (
             draft.rows if self._objective is None else {**draft.rows, self._objective: objective}
         )
-        few = len(lines) < _FEW or draft.columns
-        found = None if few else columns_of(lines, places)
+        found = None if draft.columns else columns_of(lines, places)
         if found is None:
             return False
         count = len(found.names)
@@ -212,9 +217,22 @@ class _Mps:
 
     def _sides_at_once(self, lines: list[str]) -> bool:
         found = None if "RHS" in self._sets or self._sides else sides_of(lines, self._kinds)
+        return self._hold("RHS", self._sides, found)
+
+    def _spans_at_once(self, lines: list[str]) -> bool:
+        held = {name: kind for name, kind in self._kinds.items() if kind != "N"}
+        found = None if "RANGES" in self._sets or self._spans else sides_of(lines, held)
+        return self._hold("RANGES", self._spans, found)
+
+    def _hold(
+        self, section: str, numbers: dict[str, str], found: tuple[str | None, dict[str, str]] | None
+    ) -> bool:
         if found is None:
             return False
-        self._sets["RHS"], self._sides = found
+        name, more = found
+        if name is not None:
+            self._sets[section] = name
+        numbers |= more
         return True
 
     def _bounds_at_once(self, lines: list[str]) -> bool:
@@ -222,7 +240,9 @@ class _Mps:
         found = None if "BOUNDS" in self._sets or self._bounds else bounds_of(lines, columns)
         if found is None:
             return False
-        self._sets["BOUNDS"], bounds = found
+        name_of_set, bounds = found
+        if name_of_set is not None:
+            self._sets["BOUNDS"] = name_of_set
         lower, upper, given = self._draft.lower, self._draft.upper, self._bounds
         for kind, name, value in bounds:
             if name in given:

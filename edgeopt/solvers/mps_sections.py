@@ -7,7 +7,8 @@ line by line, which says what is wrong with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import compress
+from operator import itemgetter, ne
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH = map(itemgetter, range(5))
-_ENDS: Final = {"UP": 4, "LO": 4, "FX": 4, "FR": 3, "MI": 3, "PL": 3, "BV": 3}
+_ENDS: Final = {
+    "UP": 4, "LO": 4, "FX": 4, "UI": 4, "LI": 4, "FR": 3, "MI": 3, "PL": 3, "BV": 3
+}  # fmt: skip
 """Words of a line for each kind of bound."""
+
+FEW: Final = 600  # lines of COLUMNS that are read faster in lists than in arrays
 
 _LETTERS: Final = np.array([2 ** (8 * letters) - 1 for letters in range(9)], dtype=np.uint64)
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -49,37 +54,64 @@ def rows_of(lines: Sequence[str]) -> dict[str, str] | None:
 
 def columns_of(lines: Sequence[str], places: Mapping[str, int]) -> Columns | None:
     """Return columns with their entries, by the place of each row."""
-    words = Words.of("\n".join(lines))
-    if words is None or len(words.first) < len(lines) or not np.isin(words.count, (3, 5)).all():
-        return None
     marks = [at for at, line in enumerate(lines) if "'MARKER'" in line]
-    kinds = [lines[at].split()[-1] for at in marks]
-    if kinds != ["'INTORG'", "'INTEND'"] * (len(marks) // 2):
+    kinds = [lines[at].split()[1:] for at in marks]
+    if kinds != [["'MARKER'", "'INTORG'"], ["'MARKER'", "'INTEND'"]] * (len(marks) // 2):
         return None
-    first, more = np.delete(words.first, marks), words.first[words.count == 5]
-    number_at = np.concatenate([first + 2, more + 4])
-    value = words.numbers(number_at)
-    row = words.found(number_at - 1, list(places))
-    if value is None or row is None:
-        return None
-    packed = words.packed(first)
-    change = np.concatenate([[True], (packed[1:] != packed[:-1]).any(axis=1)])
-    column = np.cumsum(change) - 1
-    names = words.text(first[change])
-    if len(set(names)) < len(names):
-        return None  # the entries of a column do not stand together
-    whole = [False] * len(names)
+    lines = [line for line in lines if "'MARKER'" not in line] if marks else lines
+    read = _few_entries if len(lines) < FEW else _many_entries
+    entries = read(lines, places) if lines else None
+    if entries is None or len(set(entries.names)) < len(entries.names):
+        return None  # also where the entries of a column do not stand together
+    whole, column = [False] * len(entries.names), entries.column
     ends = [at - before for before, at in enumerate(marks)]
     for begin, end in zip(ends[::2], ends[1::2], strict=True):
         if 0 < begin < end and column[begin - 1] == column[begin]:
             return None  # a column on both sides of a marker
         for number in range(column[begin], 1 + column[end - 1]) if begin < end else ():
             whole[number] = True
-    column = np.concatenate([column, column[np.delete(words.count, marks) == 5]])
-    place = np.sort(column * len(places) + row)
+    column = np.concatenate([column, column[entries.double]])
+    place = np.sort(column * len(places) + entries.row)
     if (place[1:] == place[:-1]).any():
         return None  # a second entry
-    return Columns(names, whole, row, column, value)
+    return Columns(entries.names, whole, entries.row, column, entries.value)
+
+
+class _ByLine(NamedTuple):
+    """Lines of a column with one or two entries, which come after those of all lines."""
+
+    names: list[str]  # each where it differs from the one before
+    column: NDArray[np.int64]  # of each line, counted along `names`
+    double: Any  # lines with two entries
+    row: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+def _few_entries(lines: Sequence[str], places: Mapping[str, int]) -> _ByLine | None:
+    entries = _entries(list(map(str.split, lines)))
+    if entries is None or not places.keys() >= set(entries.name):
+        return None
+    row = np.array(list(map(places.__getitem__, entries.name)))
+    first = entries.first
+    change = [True, *map(ne, first[1:], first)]
+    return _ByLine(
+        list(compress(first, change)), np.cumsum(change) - 1, entries.double, row, entries.value
+    )
+
+
+def _many_entries(lines: Sequence[str], places: Mapping[str, int]) -> _ByLine | None:
+    words = Words.of("\n".join(lines))
+    if words is None or len(words.first) < len(lines) or not np.isin(words.count, (3, 5)).all():
+        return None
+    double = np.flatnonzero(words.count == 5)
+    number_at = np.concatenate([words.first + 2, words.first[double] + 4])
+    value = words.numbers(number_at)
+    row = words.found(number_at - 1, list(places))
+    if value is None or row is None:
+        return None
+    packed = words.packed(words.first)
+    change = np.concatenate([[True], (packed[1:] != packed[:-1]).any(axis=1)])
+    return _ByLine(words.text(words.first[change]), np.cumsum(change) - 1, double, row, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,30 +205,38 @@ class Words:
         return value
 
 
-def sides_of(lines: Sequence[str], known: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
-    """Return the name of the set and the side of each row, as it is written."""
-    entries = _entries(list(map(str.split, lines)))
+def sides_of(
+    lines: Sequence[str], known: Mapping[str, Any]
+) -> tuple[str | None, dict[str, str]] | None:
+    """Return the name of the set, None without one, and the side of each row, as it is written."""
+    words = list(map(str.split, lines))
+    named = bool(words) and len(words[0]) % 2 == 1
+    entries = _entries(words if named else [["", *one] for one in words])
     if entries is None or len(set(entries.first)) > 1:
         return None
     sides = dict(zip(entries.name, entries.text, strict=True))
     usual = len(sides) == len(entries.name) and known.keys() >= sides.keys()
-    return (entries.first[0], sides) if usual else None
+    return (entries.first[0] if named else None, sides) if usual else None
 
 
 def bounds_of(
     lines: Sequence[str], places: Mapping[str, int]
-) -> tuple[str, list[tuple[str, str, float]]] | None:
-    """Return the name of the set, and kind, column and number of each bound."""
+) -> tuple[str | None, list[tuple[str, str, float]]] | None:
+    """Return the name of the set, None without one, and kind, column and number of each bound."""
     words = list(map(str.split, lines))
-    counts = list(map(len, words))
-    if not words or 0 in counts or counts != list(map(_ENDS.get, map(_FIRST, words))):
+    if not all(words):
+        return None
+    named = bool(words) and len(words[0]) == _ENDS.get(words[0][0])
+    words = words if named else [[one[0], "", *one[1:]] for one in words]
+    if not words or list(map(len, words)) != list(map(_ENDS.get, map(_FIRST, words))):
         return None
     value = _numbers([one[3] if len(one) == 4 else "0" for one in words])
     bounds = [(one[0], one[2]) for one in words]
     one_set = len(set(map(_SECOND, words))) == 1 and len(set(bounds)) == len(bounds)
     if value is None or not one_set or not places.keys() >= set(map(_THIRD, words)):
         return None
-    return words[0][1], [(*bound, one) for bound, one in zip(bounds, value.tolist(), strict=True)]
+    name = words[0][1] if named else None
+    return name, [(*bound, one) for bound, one in zip(bounds, value.tolist(), strict=True)]
 
 
 class _Entries(NamedTuple):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import EdgeOptError
-from edgeopt.solvers import LinearProgram, mps_format
+from edgeopt.solvers import LinearProgram, mps_format, mps_sections
 from edgeopt.solvers.mps_sections import Words
 from tests.draws import draws
 
@@ -75,10 +75,11 @@ def test_a_section_at_once_is_its_lines(text: str, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "drawn.mps"
     path.write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mps_format, "_FEW", 0)
         at_once = outcome(path)
+        patch.setattr(mps_sections, "FEW", 0)
+        in_arrays = outcome(path)
         patch.setattr(mps_format._Mps, "_at_once", lambda self, section, begin: begin)
-        assert outcome(path) == at_once
+        assert outcome(path) == at_once == in_arrays
 
 
 @settings(max_examples=draws(300))

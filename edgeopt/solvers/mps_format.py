@@ -216,33 +216,35 @@ class _Mps:
         return True
 
     def _sides_at_once(self, lines: list[str]) -> bool:
-        found = None if "RHS" in self._sets or self._sides else sides_of(lines, self._kinds)
-        return self._hold("RHS", self._sides, found)
+        return self._hold("RHS", self._sides, self._kinds, lines)
 
     def _spans_at_once(self, lines: list[str]) -> bool:
-        held = {name: kind for name, kind in self._kinds.items() if kind != "N"}
-        found = None if "RANGES" in self._sets or self._spans else sides_of(lines, held)
-        return self._hold("RANGES", self._spans, found)
+        kinds = {name: kind for name, kind in self._kinds.items() if kind != "N"}
+        return self._hold("RANGES", self._spans, kinds, lines)
 
     def _hold(
-        self, section: str, numbers: dict[str, str], found: tuple[str | None, dict[str, str]] | None
+        self, section: str, numbers: dict[str, str], kinds: dict[str, str], lines: list[str]
     ) -> bool:
+        """Keep a section of numbers by row, if it is the first and of the usual form."""
+        found = None if section in self._sets or numbers else sides_of(lines, kinds)
         if found is None:
             return False
         name, more = found
-        if name is not None:
-            self._sets[section] = name
+        self._keep_set(section, name)
         numbers |= more
         return True
+
+    def _keep_set(self, section: str, name: str | None) -> None:
+        if name is not None:
+            self._sets[section] = name
 
     def _bounds_at_once(self, lines: list[str]) -> bool:
         columns = self._draft.columns
         found = None if "BOUNDS" in self._sets or self._bounds else bounds_of(lines, columns)
         if found is None:
             return False
-        name_of_set, bounds = found
-        if name_of_set is not None:
-            self._sets["BOUNDS"] = name_of_set
+        title, bounds = found
+        self._keep_set("BOUNDS", title)
         lower, upper, given = self._draft.lower, self._draft.upper, self._bounds
         for kind, name, value in bounds:
             if name in given:

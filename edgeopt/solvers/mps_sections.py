@@ -224,11 +224,11 @@ def bounds_of(
 ) -> tuple[str | None, list[tuple[str, str, float]]] | None:
     """Return the name of the set, None without one, and kind, column and number of each bound."""
     words = list(map(str.split, lines))
-    if not all(words):
+    if not (words and all(words)):
         return None
-    named = bool(words) and len(words[0]) == _ENDS.get(words[0][0])
+    named = len(words[0]) == _ENDS.get(words[0][0])
     words = words if named else [[one[0], "", *one[1:]] for one in words]
-    if not words or list(map(len, words)) != list(map(_ENDS.get, map(_FIRST, words))):
+    if list(map(len, words)) != list(map(_ENDS.get, map(_FIRST, words))):
         return None
     value = _numbers([one[3] if len(one) == 4 else "0" for one in words])
     bounds = [(one[0], one[2]) for one in words]

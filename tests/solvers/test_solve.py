@@ -339,7 +339,7 @@ def test_solves_outside_the_main_thread() -> None:
 
 def test_small_solves_leave_nothing_to_the_next() -> None:
     solve(glass(), algorithm="ipm", tolerance=1e-3, threads=1)
-    held = highs._at_hand()
+    held = highs._empty(again=True)
     assert held.getNumCol() == held.getNumRow() == 0
     for option in ("solver", "kkt_tolerance", "threads"):
         assert held.getOptionValue(option) == highspy.Highs().getOptionValue(option)

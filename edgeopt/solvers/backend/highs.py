@@ -80,7 +80,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     """Solve a linear or mixed-integer program."""
     start = time.perf_counter()
     timed = request.time_limit is not None or bool(request.options)
-    model = load(program, _at_hand() if _is_brief(program, request) and not timed else None)
+    model = load(program, again=_is_brief(program, request) and not timed)
     configure(model, request, program.is_mixed_integer)
     if request.start is not None:
         set_start(model, program, request)
@@ -94,15 +94,18 @@ def solve(program: LinearProgram, request: Request) -> Solution:
 _own = threading.local()
 
 
-def _at_hand() -> highspy.Highs:
-    """Return an empty HiGHS of this thread, as a new one takes as long as a small solve.
+def _empty(*, again: bool) -> highspy.Highs:
+    """Return an empty HiGHS: a new one or, as that takes as long as a small solve, this thread's.
 
-    Its clock goes on: it is not for solves with a time limit.
+    The clock of the latter goes on: it is not for solves with a time limit.
     """
-    if not hasattr(_own, "model"):
-        _own.model = highspy.Highs()  # type: ignore[no-untyped-call]
-    _own.model.clear()
-    model: highspy.Highs = _own.model
+    model: highspy.Highs | None = getattr(_own, "model", None) if again else None
+    if model is not None:
+        model.clear()
+        return model
+    model = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy does not annotate it
+    if again:
+        _own.model = model
     return model
 
 
@@ -113,8 +116,8 @@ def _is_brief(program: LinearProgram, request: Request) -> bool:
     return small and not heard
 
 
-def load(program: LinearProgram, model: highspy.Highs | None = None) -> highspy.Highs:
-    """Hand a program to an empty HiGHS, a fresh one by default.
+def load(program: LinearProgram, *, again: bool = False) -> highspy.Highs:
+    """Hand a program to an empty HiGHS: a new one, or this thread's again.
 
     It is always passed as a minimisation: the first-order method of HiGHS returns duals of the
     other sign when it maximises.
@@ -131,7 +134,7 @@ def load(program: LinearProgram, model: highspy.Highs | None = None) -> highspy.
         for column, least in program.conditions.semicontinuous.items():
             lower[column] = least
             whole[column] += int(highspy.HighsVarType.kSemiContinuous)
-    model = highspy.Highs() if model is None else model  # type: ignore[no-untyped-call]
+    model = _empty(again=again)
     model.setOptionValue("output_flag", False)
     outcome = model.passModel(
         columns,
